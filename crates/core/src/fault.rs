@@ -84,63 +84,63 @@ pub static MEASURES: &[Measure] = &[
         "failed_medium",
         "commands",
         "commands that failed since a block could not be read, or not be written",
-    ),
+    ).of_run(),
     Measure::count(
         "failed_timed_out",
         "commands",
         "commands that were not answered in time",
-    ),
+    ).of_run(),
     Measure::count(
         "failed_gone",
         "commands",
         "commands that failed since their drive was gone",
-    ),
+    ).of_run(),
     Measure::count(
         "delayed",
         "commands",
         "commands that took longer than they should: retries, slow drives, answers that never came",
-    ),
-    Measure::count("delay_ms", "ms", "how much longer these took, all together"),
+    ).of_run(),
+    Measure::count("delay_ms", "ms", "how much longer these took, all together").of_run(),
     Measure::count(
         "mended_blocks",
         "blocks",
         "blocks that could not be read until they were written again",
-    ),
+    ).of_run(),
     Measure::count(
         "lost_writes",
         "commands",
         "writes that were reported done and put nothing on the drive",
-    ),
+    ).of_run(),
     Measure::count(
         "misdirected_writes",
         "commands",
         "writes that were reported done and went to another place",
-    ),
+    ).of_run(),
     Measure::count(
         "torn_writes",
         "commands",
         "writes that were reported done and put only their first blocks on the drive",
-    ),
+    ).of_run(),
     Measure::count(
         "wrong_reads",
         "commands",
         "reads that were reported done and brought blocks that are wrong",
-    ),
+    ).of_run(),
     Measure::count(
         "wrong_blocks_read",
         "blocks",
         "blocks that these reads brought and that are wrong",
-    ),
+    ).of_run(),
     Measure::count(
         "late_time_outs",
         "commands",
         "commands that were not answered in time and kept their drive busy for longer than timeout_ms: a drive is not free before it \
          has ended a command",
-    ),
+    ).of_run(),
     Measure::count(
         "caught_reads",
         "commands",
         "reads of a drive with protection information that failed since a block was not what it should be; they are among \
          failed_medium",
-    ),
+    ).of_run(),
 ];

@@ -182,17 +182,20 @@ pub static BUFFER_MEASURES: &[Measure] = &[
         "failed_units",
         "units",
         "how often a unit that went could not be written, or not all of it",
-    ),
+    )
+    .of_run(),
     Measure::count(
         "dirty_pages",
         "pages",
         "pages that are in the buffer at the end",
-    ),
+    )
+    .of_run(),
     Measure::count(
         "given_up_pages",
         "pages",
         "pages of these that could not be written so often that they are not tried again",
-    ),
+    )
+    .of_run(),
 ];
 
 /// Pages of what a setting says in KiB: lines and tracks, which divide each other.

@@ -21,6 +21,7 @@ use crate::gate::{ByBatch, Gate};
 use crate::measure::Recorder;
 use crate::measure::by_stream::ByStream;
 use crate::measure::by_volume::ByVolume;
+use crate::measure::declared::Counts;
 use crate::measure::group::is_grouped;
 use crate::objective::{Class, Objective};
 use crate::outcome::{Results, StreamResponse, VolumeResponse};
@@ -85,6 +86,9 @@ pub(crate) struct Recorders {
     volumes: Option<ByVolume>,
     streams: ByStream,
     warmup: u64,
+    /// What the parts of the stack had counted when the measured part began.
+    before: Counts,
+    begun: bool,
     behind: Behind,
     failure: Option<RunError>,
 }
@@ -134,6 +138,8 @@ impl Recorders {
             volumes: None,
             streams: ByStream::new(warmup),
             warmup,
+            before: Counts::default(),
+            begun: false,
             behind: Behind {
                 from: Instant::ZERO,
                 all: [0; 2],
@@ -206,6 +212,11 @@ impl Recorders {
         gate.map_or_else(Vec::new, |gate| gate.by_batch(end, whole))
     }
 
+    /// What the parts of the stack had counted when the measured part began.
+    pub(crate) fn before(&self) -> &Counts {
+        &self.before
+    }
+
     /// Ends the files; also gives response times of each volume and of each stream, none if there is one. `names` are those of streams.
     pub(crate) fn finish(self, names: &[String]) -> Result<(Recorder, RunRows, Groups), RunError> {
         if let Some(failure) = self.failure {
@@ -232,6 +243,13 @@ impl Recorders {
 }
 
 impl Observer for Recorders {
+    #[inline]
+    fn comes(&mut self, request: &Request, stack: &Stack) {
+        if !self.begun && request.id.0 >= self.warmup {
+            (self.before, self.begun) = (Counts::of(stack), true);
+        }
+    }
+
     #[inline]
     fn arrived(&mut self, now: Instant, request: &Request) {
         self.recorder.arrived(now, request);

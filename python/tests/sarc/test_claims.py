@@ -12,7 +12,15 @@ from typing import Any
 import pytest
 
 from nearslot.experiments import ClaimVerdict, Kind
-from nearslot.experiments.sarc import STUDY, anomaly, fig7, sensitivity, workload
+from nearslot.experiments.sarc import (
+    STUDY,
+    anomaly,
+    fig7,
+    neighbours,
+    scaling,
+    sensitivity,
+    workload,
+)
 from nearslot.experiments.sarc.published import TABLE
 from nearslot.experiments.sarc.setup import BOTTOM, CONFIGURATIONS, POLICIES, SARC, TOP
 from nearslot.experiments.statement import Found, Statement
@@ -22,6 +30,8 @@ SEEDS = (1, 2, 3)
 STATEMENTS = {one.id: one for of in STUDY.experiments for one in of.statements}
 HOME = {one.id: of.name for of in STUDY.experiments for one in of.statements}
 TOP_IOPS = {of.name: of.top_iops for of in CONFIGURATIONS}
+
+TWICE = "cache of twice the size"
 
 Fault = Callable[[Row], None]
 
@@ -130,12 +140,37 @@ def of_saturation() -> list[Row]:
 
 def of_variants() -> list[Row]:
     names = [sensitivity.BASE, "bottom_percent=0.5", "threshold=3"]
+    names += [f"{sensitivity.CACHE} {size}" for size in sensitivity.SIZES]
     return [
         {**row, "variant": name}
         for name in names
         for row in of_table()
         if row["load"] in sensitivity.LOADS
     ]
+
+
+def of_scales() -> list[Row]:
+    return [
+        {**row, "part": part}
+        for part in (scaling.SMALL, scaling.LARGE)
+        for row in of_table()
+        if row["load"] == scaling.LOAD
+    ]
+
+
+def of_neighbours() -> list[Row]:
+    """Loads as published of STOW, which takes 100; SIEVE a little behind."""
+    sustained = {neighbours.LRW: 1.39, neighbours.WOW: 1.70, neighbours.CSCAN: 1.96}
+    rows: list[Row] = [
+        {"of": "buffers", "policy": name, "=sustained_bsu": 100 / less}
+        for name, less in sustained.items()
+    ]
+    for mix in neighbours.MIXES:
+        for size in neighbours.SIZES:
+            for cache, times in ((neighbours.SIEVE, 1.1), (neighbours.SARC, 1.0)):
+                marks = {"of": "mixes", "mix": mix, "size": size, "policy": cache}
+                rows.append({**marks, "=response_ms": 9.0 * times, "=missed": 0.4 * times})
+    return rows
 
 
 MODELS: dict[str, Callable[[], list[Row]]] = {
@@ -146,6 +181,8 @@ MODELS: dict[str, Callable[[], list[Row]]] = {
     "sarc-fig7": of_sizes,
     "sarc-saturation": of_saturation,
     "sarc-sensitivity": of_variants,
+    "sarc-scale": of_scales,
+    "sarc-neighbours": of_neighbours,
 }
 MODELLED = [one for one in STATEMENTS.values() if HOME[one.id] in MODELS]
 
@@ -238,6 +275,8 @@ FAULTS: list[tuple[str, Fault]] = [
     ("B14", scaled("read_ms", 1.1, policy=TOP, load=10)),
     ("B15", scaled("sustained_bsu", 0.5, configuration="CS")),
     ("B16", scaled("overall_ms", 0.6, policy=BOTTOM)),
+    ("B17", scaled("overall_ms", 0.5, policy=BOTTOM, variant="cache of half the size")),
+    ("B17", scaled("overall_ms", 1.4, policy=SARC, configuration="CI", variant=TWICE)),
     ("B16s", scaled("sustained_bsu", 0.9, policy=SARC, configuration="CI")),
     ("C02", scaled("power", 0.9, policy=SARC)),
     ("C03", scaled("power", 1.1, policy=TOP)),
@@ -252,6 +291,13 @@ FAULTS: list[tuple[str, Fault]] = [
     ("E04", leveled("read_ms", 2.0)),
     ("E04b", scaled("read_ms", 1.2, policy=fig7.FIXED)),
     ("E05", leveled("read_ms", 2.0)),
+    ("N04", scaled("sustained_bsu", 1.3, policy=neighbours.WOW)),
+    ("N04", scaled("sustained_bsu", 1.2, policy=neighbours.CSCAN)),
+    ("N06", scaled("response_ms", 0.9, policy=neighbours.SIEVE, mix="scans", size="3%")),
+    ("N06", scaled("missed", 0.9, policy=neighbours.SIEVE, mix="zipf_streams", size="10%")),
+    # What several arrays share costs something.
+    ("SCALE", scaled("overall_ms", 1.1, part=scaling.LARGE, policy=SARC, configuration="CI")),
+    ("SCALEo", scaled("overall_ms", 0.9, part=scaling.LARGE, policy=TOP)),
     ("F01", scaled("random reads", 1.05)),
     ("F02", scaled("rps", 1.02, configuration="CI")),
     ("F04", scaled("stream 1-4", 0.95)),

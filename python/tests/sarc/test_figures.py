@@ -11,7 +11,7 @@ from nearslot import run
 from nearslot.errors import ConfigError
 from nearslot.experiments import EXPERIMENTS
 from nearslot.experiments.__main__ import main
-from nearslot.experiments.sarc import STUDY, Options, setup
+from nearslot.experiments.sarc import STUDY, Options
 from nearslot.experiments.sarc.setup import CI, CS, POLICIES, TOP, cache_of, scenario
 
 SMALL = ["--quick", "--requests", "4000", "--seeds", "2"]
@@ -49,7 +49,7 @@ def test_lru_top_is_lru() -> None:
 
 
 def test_everything_is_scaled_together() -> None:
-    full, part = (scenario(Options(scale=scale), CI, 100, "none") for scale in (1, 16))
+    full, part = (scenario(Options(scale=scale), CI, 100, "lru") for scale in (1, 16))
     assert full.place == "raid5:disks=112:arrays=16:strip_kib=32"
     assert part.place == "raid5:disks=7:arrays=1:strip_kib=32"
     # A share of what the arrays hold, so it is the same; and the load is by array.
@@ -60,7 +60,9 @@ def test_everything_is_scaled_together() -> None:
         ]
         values = [float(one.split("=")[1]) for one in of]
         assert values[0] == values[1] * (1 if word == "span=" else 16)
-    assert setup.cache_mib(Options(scale=1)) == 16 * setup.cache_mib(Options(scale=16)) == 8192
+    assert (full.cache, part.cache) == ("lru:size=8192MiB", "lru:size=512MiB")
+    assert full.buffer == "lrw:size=2048MiB:destage_units=320:full_units=64:write_us=180"
+    assert part.buffer == "lrw:size=128MiB:destage_units=20:full_units=4:write_us=180"
 
 
 @pytest.mark.parametrize(("key", "value"), [("scale", 3), ("ratio_cs", 0.0), ("nvs_percent", -1)])

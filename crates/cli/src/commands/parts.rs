@@ -302,8 +302,8 @@ fn card_text(kind: &Kind, card: &Card) -> String {
     if !card.measures.is_empty() {
         text += "\nCounts, in the results:\n";
     }
-    for Measure { name, help, .. } in card.measures {
-        text += &format!("  {name}\n      {help}\n");
+    for measure in card.measures {
+        text += &format!("  {}\n      {}\n", measure.name, measure.told());
     }
     if let Some(more) = &card.text {
         text += &format!("\n{more}");
@@ -328,7 +328,7 @@ fn card_json(card: &Card) -> Value {
         }
         value
     };
-    let measure = |measure: &Measure| json!({ "name": measure.name, "unit": measure.unit, "help": measure.help });
+    let measure = |measure: &Measure| json!({ "name": measure.name, "unit": measure.unit, "help": measure.told() });
     json!({
         "name": card.name,
         "aliases": card.aliases,

@@ -22,7 +22,7 @@ pub(super) const BOTTOM: Knob = Knob::number(
 );
 
 /// What is counted of them.
-pub(super) const MEASURES: [Measure; 5] = [
+pub(super) const MEASURES: [Measure; 6] = [
     Measure::count(
         "sequence_misses",
         "lines",
@@ -42,13 +42,22 @@ pub(super) const MEASURES: [Measure; 5] = [
         "sequence_pages",
         "pages",
         "pages that sequences had at the end",
-    ),
+    )
+    .of_run(),
     Measure::count(
         "sequence_mean_pages",
         "pages",
         "pages that sequences had on average, over all lines that were asked for or brought since the first one left",
-    ),
+    )
+    .mean_over(&LOOKS),
+    LOOKS,
 ];
+
+const LOOKS: Measure = Measure::count(
+    "looks",
+    "lines",
+    "lines that were asked for or brought since the first one left",
+);
 
 /// When a line moved to the top, and its pages: in one word, as both are looked at with each hit, and a line that is hit is in no processor's cache.
 #[derive(Clone, Copy, Default)]
@@ -250,15 +259,13 @@ impl Lists {
 
     pub(super) fn tell(&self, tell: Tell<'_>) {
         let counts = &self.counts;
-        let mean = counts
-            .asked
-            .and_then(|asked| counts.held.checked_div(asked));
         let numbers = [
             counts.misses,
             counts.bottom_hits[REST],
             counts.bottom_hits[SEQUENCES],
             self.pages[SEQUENCES],
-            mean.unwrap_or(0),
+            counts.held,
+            counts.asked.unwrap_or(0),
         ];
         for (measure, number) in MEASURES.iter().zip(numbers) {
             tell(measure, number);

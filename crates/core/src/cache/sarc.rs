@@ -175,7 +175,8 @@ const GOAL: Measure = Measure::count(
     "goal_pages",
     "pages",
     "pages that sequences were to have at the end",
-);
+)
+.of_run();
 
 const OWN_MEASURES: [Measure; lists::MEASURES.len() + 1] = joined(lists::MEASURES, [GOAL]);
 

@@ -2,12 +2,15 @@
 //!
 //! A run has numbers under two names, that of who counts and that of what is counted. Columns, the page and the Python package
 //! find them by these tables, so one more measure is one more line where it is counted.
+//!
+//! Parts of a stack count from the begin of a run. What they have counted when the first measured request comes is taken off at the end,
+//! as their declarations say: so a share of hits is one of the requests whose times are told.
 
 use std::collections::BTreeMap;
 
 use nearslot_core::config::Kinds;
 use nearslot_core::contract::{Drive, Faults};
-use nearslot_core::measure::Measure;
+use nearslot_core::measure::{Measure, Over};
 use nearslot_core::registry::Kind;
 use nearslot_core::stack::Stack;
 
@@ -54,29 +57,63 @@ pub(crate) fn declared(kinds: Kinds, runs: &[Run]) -> Vec<Declared> {
             of: key.to_owned(),
             name: measure.name.to_owned(),
             unit: measure.unit.to_owned(),
-            help: measure.help.to_owned(),
+            help: measure.told(),
         }));
     }
     found
 }
 
-/// What the parts of a stack have counted, and what has gone wrong on its drives. What several parts of a kind count adds up.
-pub(crate) fn counted(stack: &Stack, drives: &[Box<dyn Drive>]) -> Measures {
-    let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    let mut told = |key, measure: &'static Measure, number| {
-        *counts.entry((key, measure.name)).or_default() += number;
-    };
-    stack.tell(&mut told);
+/// What the parts of a stack have counted so far. What several parts of a kind count adds up.
+#[derive(Default)]
+pub(crate) struct Counts(BTreeMap<(&'static str, &'static str), (&'static Measure, u64)>);
+
+impl Counts {
+    pub(crate) fn of(stack: &Stack) -> Counts {
+        let mut counts = Counts::default();
+        stack.tell(&mut |key, measure, number| counts.add(key, measure, number));
+        counts
+    }
+
+    fn add(&mut self, key: &'static str, measure: &'static Measure, number: u64) {
+        self.0.entry((key, measure.name)).or_insert((measure, 0)).1 += number;
+    }
+
+    fn number(&self, of: (&'static str, &'static str)) -> u64 {
+        self.0.get(&of).map_or(0, |(_, number)| *number)
+    }
+
+    /// As they are told: what is of the measured part without what was counted before.
+    fn told(&self, before: &Counts) -> Measures {
+        let since = |of| self.number(of) - before.number(of);
+        let mut found = Measures::new();
+        for (&(key, name), (measure, number)) in &self.0 {
+            let number = match measure.over {
+                Over::Run => *number,
+                Over::Measured => since((key, name)),
+                Over::Mean(counted) => {
+                    let mean = since((key, name)).checked_div(since((key, counted)));
+                    mean.unwrap_or(0)
+                }
+            };
+            let of_kind = found.entry(key.to_owned()).or_default();
+            of_kind.insert(name.to_owned(), Number::Count(number));
+        }
+        found
+    }
+}
+
+/// What the parts of a stack have counted since `before`, and what has gone wrong on its drives.
+pub(crate) fn counted(stack: &Stack, drives: &[Box<dyn Drive>], before: &Counts) -> Measures {
+    let mut counts = Counts::of(stack);
     for drive in drives {
         let key = <dyn Faults as Kind>::CARD.key;
-        drive.tell(&mut |measure, number| told(key, measure, number));
+        drive.tell(&mut |measure, number| {
+            let whole = measure.over == Over::Run;
+            assert!(whole, "nobody has asked the drives before: {measure:?}");
+            counts.add(key, measure, number);
+        });
     }
-    let mut found = Measures::new();
-    for ((key, name), count) in counts {
-        let of_kind = found.entry(key.to_owned()).or_default();
-        of_kind.insert(name.to_owned(), Number::Count(count));
-    }
-    found
+    counts.told(before)
 }
 
 #[cfg(test)]
@@ -186,7 +223,7 @@ pub(crate) mod tests {
         };
         let stack = Stack::new(Box::new(Nowhere), vec![lane(), lane()]);
         Run {
-            measures: counted(&stack, &[]),
+            measures: counted(&stack, &[], &Counts::default()),
             ..Run::default()
         }
     }
@@ -206,5 +243,27 @@ pub(crate) mod tests {
         );
         assert_eq!(told[0].help, "how often it was asked");
         assert!(declared(KINDS, &[Run::default()]).is_empty());
+    }
+
+    #[test]
+    fn what_was_counted_before_is_taken_off_as_is_declared() {
+        static HITS: Measure = Measure::count("hits", "requests", "what was found");
+        static ROOM: Measure = Measure::count("room", "pages", "what is free at the end").of_run();
+        static LOOKS: Measure = Measure::count("looks", "lines", "what was asked for");
+        static HELD: Measure = Measure::count("held", "pages", "what was there").mean_over(&LOOKS);
+        let of = |numbers: [u64; 4]| {
+            let mut counts = Counts::default();
+            for (measure, number) in [&HITS, &ROOM, &LOOKS, &HELD].into_iter().zip(numbers) {
+                counts.add("cache", measure, number);
+            }
+            counts
+        };
+        let told = |before: &Counts| {
+            let told = of([50, 7, 20, 300]).told(before);
+            ["hits", "room", "looks", "held"].map(|name| told["cache"][name].value() as u64)
+        };
+        assert_eq!(told(&of([30, 9, 15, 100])), [20, 7, 5, 40]);
+        assert_eq!(told(&Counts::default()), [50, 7, 20, 15]);
+        assert_eq!(told(&of([50, 9, 20, 300])), [0, 7, 0, 0], "nothing since");
     }
 }

@@ -32,7 +32,7 @@ use crate::measure::series::{self, Timeseries};
 use crate::measure::traced;
 use crate::measure::{Basis, Estimate, Measured, Recorder, TooFew, Window};
 use crate::objective::{Class, Objective};
-use crate::outcome::{LostBlocks, LostExtent, Results, Run, SCHEMA, TraceInfo};
+use crate::outcome::{LostBlocks, LostExtent, Measures, Results, Run, SCHEMA, TraceInfo};
 use crate::overload::{self, Foreseen, Overload};
 use crate::prepare::{self, built, prepare};
 use crate::program;
@@ -335,7 +335,7 @@ fn run(
     let mut recorders = recorders(point, grid, (window, drives.len()), (&*blueprint, &*faults))?
         .with_volumes(load.by_volume);
     let (below, how) = ((&mut stack, &mut drives[..]), (grid.control, &*point.label));
-    let (end, simulated_in_s) = simulate(below, &mut *workload, &mut recorders, how)?;
+    let (end, simulated_in_s, counted) = simulate(below, &mut *workload, &mut recorders, how)?;
     let interrupted = stack.pending() > 0 && grid.control.stop.load(Ordering::Relaxed);
     if interrupted && !(grid.single && recorders.recorder.measured_any()) {
         return Ok(None);
@@ -357,7 +357,7 @@ fn run(
     let mut run = measured.run(point.label.clone(), config);
     identify(&mut run, point, foreseen, groups);
     (run.replay, run.volumes, run.simulated_in_s) = (load.replay, load.volumes, simulated_in_s);
-    count_parts(&mut run, (&stack, &drives), (&made.given, grid.control))?;
+    count_parts(&mut run, (&stack, counted), (&made.given, grid.control))?;
     (basis.wrong_blocks, basis.met_faults) = (wrong_blocks(&run), met_faults(&run));
     let onset = Onset::of(&run, end, behind);
     let (at_end, batches) = (AtEnd::of(&stack, &*faults, end), basis.batches_ms.as_ref());
@@ -379,18 +379,19 @@ fn run(
     }))
 }
 
-/// Runs to the end; gives when that was, and how long it took by the clock on the wall, in seconds.
+/// Runs to the end; gives when that was, how long it took by the clock on the wall, in seconds, and what was counted.
 fn simulate(
     (stack, drives): (&mut Stack, &mut [Box<dyn Drive>]),
     workload: &mut dyn Workload,
     recorders: &mut Recorders,
     (control, label): (&Control, &str),
-) -> Result<(Instant, f64), RunError> {
+) -> Result<(Instant, f64, Measures), RunError> {
     let clock = Clock::now();
     let end = sim::run(stack, drives, workload, recorders, control);
     let simulated_in_s = clock.elapsed().as_secs_f64();
     check_end(workload, end, label)?;
-    Ok((end, simulated_in_s))
+    let counted = declared::counted(stack, drives, recorders.before());
+    Ok((end, simulated_in_s, counted))
 }
 
 /// Checks that nothing was lost and something was measured; whether the run ended before its load.
@@ -416,10 +417,10 @@ fn from_instant(faults: &dyn Faults) -> Option<Instant> {
 /// Adds what parts and measurements have counted.
 fn count_parts(
     run: &mut Run,
-    (stack, drives): (&Stack, &[Box<dyn Drive>]),
+    (stack, counted): (&Stack, Measures),
     (config, control): (&StackConfig, &Control),
 ) -> Result<(), RunError> {
-    run.measures.extend(declared::counted(stack, drives));
+    run.measures.extend(counted);
     run.lost = lost_blocks(stack);
     let recovery = recovery::cost(stack, config, &control.stop)?;
     let named = recovery.map(|numbers| (recovery::KEY.to_owned(), numbers));

@@ -10,6 +10,7 @@
 mod caches;
 mod calibration;
 mod capacity;
+mod counts;
 mod golden;
 mod hitrate;
 mod laws;

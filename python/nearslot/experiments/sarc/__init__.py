@@ -6,7 +6,18 @@ Each figure or table is a module; `setup` has the system that all of them run on
 from __future__ import annotations
 
 from ..frame import Study
-from . import anomaly, fig6, fig7, own, saturation, sensitivity, table2, workload
+from . import (
+    anomaly,
+    fig6,
+    fig7,
+    neighbours,
+    own,
+    saturation,
+    scaling,
+    sensitivity,
+    table2,
+    workload,
+)
 from .options import Options
 
 __all__ = ["STUDY", "Options"]
@@ -22,6 +33,8 @@ STUDY = Study(
         fig7.EXPERIMENT,
         saturation.EXPERIMENT,
         sensitivity.EXPERIMENT,
+        scaling.EXPERIMENT,
+        neighbours.EXPERIMENT,
         own.EXPERIMENT,
     ),
 )

@@ -200,8 +200,8 @@ def draw(outcome: Outcome, path: Path) -> None:
     figure = Figure(figsize=(6, 4), layout="constrained")
     panel = figure.subplots()
     sizes = table.values("size", of="sizes")
-    for remedy, label in (("false", "without the remedy"), ("true", "with it")):
-        panel.plot(sizes, _misses(table, remedy), marker="o", label=label)
+    for remedy, label in (("false", "without the remedy"), ("true", "with the remedy")):
+        panel.plot(sizes, _misses(table, remedy), marker=".", label=label)
     panel.set_xlabel("cache (tracks)")
     panel.set_ylabel("misses of the sequence")
     panel.set_ylim(bottom=0)

@@ -140,7 +140,7 @@ STATEMENTS = [
         id="D02",
         statement="SARC stages fewer tracks than both others, in both configurations",
         published="a figure",
-        range=SIX + "; counted over whole runs, their warm-up too",
+        range=SIX,
         judge=fewest,
     ),
 ]
@@ -150,9 +150,9 @@ def draw(outcome: Outcome, path: Path) -> None:
     """Throughput over power, and tracks staged over load, with the paper's axes."""
     table = Table(outcome.runs)
     with sheet(path) as panels:
-        for line, of in zip(panels, (CI, CS), strict=True):
+        for line, of in zip(panels, CONFIGURATIONS, strict=True):
             plot(line[0], table, of, (POWER, "iops"))
-            line[0].set_xlabel("power: I/Os per second and ms of response")
+            line[0].set_xlabel("power: I/Os per second for each ms of response")
             line[0].set_ylabel("I/Os per second")
             plot(line[1], table, of, ("iops", STAGED))
             line[1].set_xlabel("I/Os per second")

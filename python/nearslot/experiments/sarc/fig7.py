@@ -231,7 +231,7 @@ STATEMENTS = [
 
 
 def draw(outcome: Outcome, path: Path) -> None:
-    """SEQ and the ratio over load."""
+    """SEQ and the ratio, as means over load: the paper draws both over time, load after load."""
     rows = Table(outcome.runs).only(**TABLE2)
     with sheet(path) as panels:
         for line, of in zip(panels, CONFIGURATIONS, strict=True):
@@ -242,6 +242,8 @@ def draw(outcome: Outcome, path: Path) -> None:
             line[0].set_ylim(0, 1)
             line[1].set_ylabel("ratio")
             line[1].set_yscale("symlog", linthresh=0.1)
+            line[1].set_ylim(bottom=0)
+            line[1].yaxis.set_major_formatter("{x:g}")
             line[1].axhline(1, color="grey", linewidth=0.8)
 
 

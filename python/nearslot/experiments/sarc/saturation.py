@@ -51,7 +51,7 @@ def _search(options: Options, of: Configuration, policy: str, seeds: Sequence[in
     def overflows(bsu: int, seed: int) -> bool:
         at = replace(of, top_bsu=bsu * options.scale)
         one = scenario(replace(options, load_percent=100.0), at, 100, cache)
-        (row,) = measured(options, one, [seed])
+        (row,) = measured(options, of, one, [seed])
         return bool(row["waited"] > OVERFLOWS)
 
     def highest(seed: int) -> int:

@@ -20,6 +20,8 @@ TRACK_KIB = 32
 TRACK_PAGES = 8
 MIB = 1 << 20
 PAGE_BYTES = 4096
+DESTAGED, DESTAGED_FULL = 20, 4
+"""Units of the write buffer that may go to one array at a time, and complete ones."""
 DRIVE_BYTES = 73.4e9
 """Of the study's drives, roughly: spans are told in shares of an array, sizes in bytes."""
 
@@ -38,12 +40,14 @@ class Configuration:
         told: Long.
         top_bsu: The top load at full size: a little below that at which a write buffer overflows.
         top_iops: The paper's top load, in scaled I/Os a second.
+        full_mib: The cache at full size.
     """
 
     name: str
     told: str
     top_bsu: int
     top_iops: int
+    full_mib: int = CACHE_MIB
 
     def ratio(self, options: Options) -> float:
         """Its footprint in sizes of the cache."""
@@ -53,6 +57,14 @@ class Configuration:
         """Business scaling units at a load, a whole number."""
         share = load / 100 * options.load_percent / 100
         return max(1, round(self.top_bsu / options.scale * share))
+
+    def cache_mib(self, options: Options) -> int:
+        """The cache's size at this scale."""
+        return self.full_mib // options.scale
+
+    def cache_pages(self, options: Options) -> int:
+        """The same in pages."""
+        return self.cache_mib(options) * MIB // PAGE_BYTES
 
 
 CS = Configuration("CS", "cache-sensitive", 864, 25_000)
@@ -87,22 +99,11 @@ def _cache(options: Options, name: str, **own: Knob) -> str:
         name,
         bottom_percent=options.bottom_percent,
         **own,
-        size=f"{cache_mib(options)}MiB",
         line_kib=TRACK_KIB,
         stage=options.stage,
         writes=options.writes,
         hit_us=200,
     )
-
-
-def cache_mib(options: Options) -> int:
-    """The cache's size at this scale."""
-    return CACHE_MIB // options.scale
-
-
-def cache_pages(options: Options) -> int:
-    """The same in pages."""
-    return cache_mib(options) * MIB // PAGE_BYTES
 
 
 def arrays(options: Options) -> int:
@@ -112,12 +113,23 @@ def arrays(options: Options) -> int:
 
 def span(options: Options, configuration: Configuration) -> float:
     """The footprint as a share of what the arrays hold."""
-    bytes_of_cache = CACHE_MIB * MIB
+    bytes_of_cache = configuration.full_mib * MIB
     return bytes_of_cache * configuration.ratio(options) / (ARRAYS * DATA * DRIVE_BYTES)
 
 
+def write_buffer(name: str, mib: float, before: int) -> str:
+    """A write buffer before so many arrays, each of which is sent as much as one alone."""
+    return part(
+        name,
+        size=f"{mib:g}MiB",
+        destage_units=DESTAGED * before,
+        full_units=DESTAGED_FULL * before,
+        write_us=180,
+    )
+
+
 def scenario(options: Options, configuration: Configuration, load: float, cache: str) -> Scenario:
-    """A run of the study."""
+    """A run of the study; the cache has its size from the configuration."""
     workload = part(
         "spc1",
         bsu=configuration.bsu(options, load),
@@ -131,7 +143,8 @@ def scenario(options: Options, configuration: Configuration, load: float, cache:
         trigger=options.trigger,
         remedy=options.remedy,
     )
-    mib = cache_mib(options) * options.nvs_percent / 100
+    size = configuration.cache_mib(options)
+    mib = size * options.nvs_percent / 100
     return Scenario(
         workload=workload,
         drive=options.drive,
@@ -142,24 +155,25 @@ def scenario(options: Options, configuration: Configuration, load: float, cache:
             strip_kib=TRACK_KIB,
         ),
         sched=options.sched,
-        cache=cache,
+        cache=f"{cache}:size={size}MiB",
         prefetch=prefetch,
-        buffer=part("lrw", size=f"{mib:g}MiB", write_us=180),
+        buffer=write_buffer("lrw", mib, arrays(options)),
         warmup=SETTLED,
     )
 
 
-def numbers(options: Options, run: Run) -> dict[str, float | None]:
-    """What is told of a run; what is counted of caches is of all of it, its warm-up too."""
+def numbers(options: Options, of: Configuration, run: Run) -> dict[str, float | None]:
+    """What is told of a run: of its measured part."""
     cache, prefetch, buffer = (run.measures[kind] for kind in ("cache", "prefetch", "buffer"))
     reads, writes = run.read_response_ms, run.write_response_ms
     assert reads is not None
     assert writes is not None
-    asked = sum(run.operations.values())
+    written = sum(one.requests for one in run.stream_responses if one.op == "write")
     iops = run.throughput_rps * options.scale
-    # Of what is counted: so much a second.
-    rate = iops / asked
-    bottom_pages = cache_pages(options) * options.bottom_percent / 100
+    # Of what is counted: so much a second at full size.
+    rate = options.scale / run.duration_s
+    pages = of.cache_pages(options)
+    bottom_pages = pages * options.bottom_percent / 100
     held = cache["sequence_mean_pages"]
     return {
         "read_ms": reads.mean,
@@ -175,13 +189,13 @@ def numbers(options: Options, run: Run) -> dict[str, float | None]:
         "wasted": prefetch["wasted_pages"] / max(1, prefetch["ahead_pages"]),
         "sequence_misses": rate * cache["sequence_misses"],
         "rest_bottom_hits": rate * cache["rest_bottom_hits"],
-        "sequences": held / cache_pages(options),
+        "sequences": held / pages,
         "ratio": 2
         * cache["sequence_misses"]
         * bottom_pages
         / max(1, held)
         / max(1, cache["rest_bottom_hits"]),
-        "waited": buffer["waited_writes"] / run.operations["write"],
+        "waited": buffer["waited_writes"] / written,
     }
 
 
@@ -189,7 +203,7 @@ _KNOWN: dict[tuple[Options, Scenario, int], Row] = {}
 """Runs that were carried out, by what was asked: several figures are drawn of the same."""
 
 
-def measured(options: Options, one: Scenario, seeds: Sequence[int]) -> list[Row]:
+def measured(options: Options, of: Configuration, one: Scenario, seeds: Sequence[int]) -> list[Row]:
     """The numbers of a scenario, a row for each seed."""
     # What does not enter a run must not part those that are the same.
     same = replace(options, seed=1, seeds=1, seeds_max=1, quick=False)
@@ -198,7 +212,7 @@ def measured(options: Options, one: Scenario, seeds: Sequence[int]) -> list[Row]
         # That a queue grows is a result, so it must not end the run.
         runs = compare(one, vary={"seed": fresh}, series=False, overload="run").runs
         for seed, run in zip(fresh, runs, strict=True):
-            _KNOWN[same, one, seed] = {"seed": seed, **numbers(options, run)}
+            _KNOWN[same, one, seed] = {"seed": seed, **numbers(options, of, run)}
     return [dict(_KNOWN[same, one, seed]) for seed in seeds]
 
 
@@ -212,7 +226,7 @@ def cell(
     """A point of a grid."""
     one = scenario(options, configuration, load, cache)
     of = {"configuration": configuration.name, "load": load, **marks}
-    return Cell(of, partial(measured, options, one))
+    return Cell(of, partial(measured, options, configuration, one))
 
 
 def loads(options: Options) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from ..verdict import Check, Kind, above, at_least, at_most, below, within
 from .options import OF_SYSTEM
 from .points import check, loads, plot, point, sheet
 from .published import TABLE, rows
-from .setup import BOTTOM, CI, CS, POLICIES, SARC, TOP, Configuration, grid
+from .setup import BOTTOM, CI, CONFIGURATIONS, CS, POLICIES, SARC, TOP, Configuration, grid
 
 OVERALL, READ, WRITE = "overall_ms", "read_ms", "write_ms"
 
@@ -330,7 +330,7 @@ def draw(outcome: Outcome, path: Path) -> None:
     """Response time over load, ours and the paper's beside each other."""
     tables = {"here": Table(outcome.runs), "published": Table(rows())}
     with sheet(path) as panels:
-        for line, of in zip(panels, (CI, CS), strict=True):
+        for line, of in zip(panels, CONFIGURATIONS, strict=True):
             for panel, (whose, table) in zip(line, tables.items(), strict=True):
                 plot(panel, table, of, ("iops", OVERALL))
                 panel.set_title(f"{of.told}, {whose}", fontsize=9)

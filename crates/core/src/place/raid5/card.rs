@@ -94,62 +94,74 @@ pub(super) const MEASURES: &[Measure] = &[
         "healed",
         "pieces",
         "pieces that were computed and written where they could not be read",
-    ),
+    )
+    .of_run(),
     Measure::count(
         "tolerated_writes",
         "I/Os",
         "writes that failed, for which the others of their rows stand in",
-    ),
+    )
+    .of_run(),
     Measure::count(
         "lost",
         "pieces",
         "pieces that failed their request, as two drives of their rows do not tell what they had",
-    ),
+    )
+    .of_run(),
     Measure::count(
         "repaired",
         "pieces",
         "bad pieces that were computed and written in spare time, or at a rate",
-    ),
+    )
+    .of_run(),
     Measure::count(
         "bad_blocks",
         "blocks",
         "blocks of drives in arrays that were bad at the end of the run: lost, of a drive that is gone, or still to be repaired",
-    ),
+    )
+    .of_run(),
     Measure::count(
         "lost_blocks",
         "blocks",
         "blocks of the volume that two drives of a row did not tell any more; what of them was not written again since is listed in `lost`",
-    ),
+    )
+    .of_run(),
     Measure::count(
         "spares_taken",
         "drives",
         "spares that took the place of a drive that was gone",
-    ),
+    )
+    .of_run(),
     Measure::count(
         "rebuilds",
         "drives",
         "spares that got all that the others of their array told, while none of these was gone",
-    ),
+    )
+    .of_run(),
     Measure::count(
         "rebuilt_blocks",
         "blocks",
         "blocks that were computed and written to spares while these were rebuilt",
-    ),
+    )
+    .of_run(),
     Measure::count(
         "rebuild_left_blocks",
         "blocks",
         "blocks of spares that were still to be rebuilt at the end of the run",
-    ),
+    )
+    .of_run(),
     Measure::count(
         "rebuild_ms",
         "ms",
         "how long these rebuilds took, all together, from the end of a drive to the last block of its spare",
-    ),
+    )
+    .of_run(),
     Measure::count(
         "last_rebuild_ms",
         "ms",
         "when the last of these rebuilds ended, from the begin of the run on",
-    ),
+    )
+    .of_run(),
 ];
 
 pub(super) const EXTENT: Knob = Knob::integer(
