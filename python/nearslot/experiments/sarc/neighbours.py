@@ -34,6 +34,8 @@ MIXES = ("zipf_streams", "scans")
 SIZES = ("3%", "10%")
 PART = 25
 """A run of a mix has such a part of the requests that are asked for, which are of larger runs."""
+LEAST = 10_000
+"""Of fewer the smallest cache has no room for a group."""
 
 
 def cells(options: Options) -> list[Cell]:
@@ -89,7 +91,7 @@ def _mixed(options: Options, mix: str, cache: str, seeds: Sequence[int]) -> list
     rows = []
     for seed in seeds:
         one = Scenario(
-            trace=mixes.made(mix, seed, max(1_000, options.requests // PART)),
+            trace=mixes.made(mix, seed, max(LEAST, options.requests // PART)),
             drive=options.drive,
             replay="closed",
             depth=8,
