@@ -162,7 +162,7 @@ def of_neighbours() -> list[Row]:
     """Loads as published of STOW, which takes 100; SIEVE a little behind."""
     sustained = {neighbours.LRW: 1.39, neighbours.WOW: 1.70, neighbours.CSCAN: 1.96}
     rows: list[Row] = [
-        {"of": "buffers", "policy": name, "=sustained_bsu": 100 / less}
+        {"of": "buffers", "policy": name, "=sustained_bsu": 60 / less}
         for name, less in sustained.items()
     ]
     for mix in neighbours.MIXES:
@@ -338,6 +338,11 @@ def test_the_table_is_told_side_by_side() -> None:
     line = next(line for line in told.splitlines() if line.startswith("CS ") and " 100 % " in line)
     assert line.count("1.00 / 1.00") == 3
     assert "41.70 / 27.78" in line
+
+
+def test_runs_that_fill_no_write_buffer_decide_nothing() -> None:
+    found = judged(STATEMENTS["N04"], leveled("sustained_bsu", 1e3))
+    assert found.verdict is ClaimVerdict.UNTESTABLE
 
 
 @pytest.mark.parametrize("name", ["E01", "E02", "E03"])

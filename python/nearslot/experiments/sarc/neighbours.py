@@ -13,18 +13,18 @@ from ...scenario import Scenario, part
 from ..frame import Experiment
 from ..statement import Found, Statement
 from ..table import Cell, Row, Table
-from ..verdict import Check, Kind, above
+from ..verdict import Check, Kind, above, missing
 from . import mixes
 from .options import Options
 from .setup import write_buffer
 
 LRW, WOW, CSCAN = "lrw", "wow", "cscan"
 SUSTAINED = "sustained_bsu"
-DISKS, ARRAYS, STRIP_KIB = 5, 4, 64
+DISKS, ARRAYS, STRIP_KIB = 5, 2, 64
 """Of 4+P; several arrays, as a step of the load is then a fraction of what one takes."""
 BUFFER_MIB = 128
 """Of an array: 32K pages."""
-HIGHEST = 64
+HIGHEST = 128
 """No array takes so many BSU."""
 OVERFLOWS = 0.01
 """Writes that wait, where a buffer overflows."""
@@ -34,6 +34,8 @@ MIXES = ("zipf_streams", "scans")
 SIZES = ("3%", "10%")
 PART = 25
 """A run of a mix has such a part of the requests that are asked for, which are of larger runs."""
+LEAST = 10_000
+"""Of fewer the smallest cache has no room for a group."""
 
 
 def cells(options: Options) -> list[Cell]:
@@ -56,7 +58,7 @@ def cells(options: Options) -> list[Cell]:
 
 def _loaded(options: Options, buffer: str, bsu: int, seed: int) -> Scenario:
     return Scenario(
-        workload=part("spc1", bsu=bsu, requests=max(1_000, options.requests // 4) * ARRAYS),
+        workload=part("spc1", bsu=bsu, requests=max(1_000, options.requests // 2) * ARRAYS),
         drive=options.drive,
         place=part("raid5", disks=DISKS * ARRAYS, arrays=ARRAYS, strip_kib=STRIP_KIB),
         sched=options.sched,
@@ -89,7 +91,7 @@ def _mixed(options: Options, mix: str, cache: str, seeds: Sequence[int]) -> list
     rows = []
     for seed in seeds:
         one = Scenario(
-            trace=mixes.made(mix, seed, max(1_000, options.requests // PART)),
+            trace=mixes.made(mix, seed, max(LEAST, options.requests // PART)),
             drive=options.drive,
             replay="closed",
             depth=8,
@@ -107,6 +109,9 @@ def _mixed(options: Options, mix: str, cache: str, seeds: Sequence[int]) -> list
 
 def order(table: Table) -> Found:
     """N04."""
+    most = max(row[SUSTAINED] for row in table.rows if SUSTAINED in row)
+    if most >= HIGHEST * ARRAYS - 1:
+        return Found([missing("runs are too short to fill a buffer")])
     checks = []
     for more, less in ((LRW, WOW), (WOW, CSCAN)):
         ahead = table.lead(SUSTAINED, {"policy": more}, {"policy": less})

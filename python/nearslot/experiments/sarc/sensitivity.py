@@ -41,6 +41,8 @@ ORDERS = {
 CACHE = "cache of"
 SIZES = {"half the size": 0.5, "twice the size": 2.0}
 """Other caches with the same footprint to cache, arrays, load and write buffer."""
+PART = 4
+"""A run has such a part of the requests that are asked for: there are many, and it tells as well."""
 LEVEL = 0.02
 """Who is behind by no more is level."""
 # LOOK saturates at about half the load.
@@ -70,6 +72,7 @@ def variants(options: Options) -> dict[str, Options]:
 
 def _sized(options: Options) -> dict[str, tuple[Options, float]]:
     """All variants, and by how much their caches are larger."""
+    options = replace(options, requests=max(1_000, options.requests // PART))
     found = {name: (of, 1.0) for name, of in variants(options).items()}
     for told, times in SIZES.items():
         # The write buffer is told in sizes of the cache, and stays what it is.
