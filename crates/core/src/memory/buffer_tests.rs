@@ -411,7 +411,8 @@ fn a_life_begins_with_what_was_in_the_buffer() {
     before.end(MEDIUM);
     assert_eq!(before.told("given_up_pages"), 1);
     before.write(3);
-    before.ask(Op::Write, 41, 3);
+    before.ask(Op::Write, 41, 1);
+    before.ask(Op::Write, 42, 2);
     assert_eq!(before.below.len(), 1, "one is on its way");
     let bytes = before.memory.nvram().expect("there is a buffer").to_vec();
     let left = BufferTable::recover(&WHOSE, bytes).expect("it is sound");
