@@ -42,7 +42,7 @@ CACHE = "cache of"
 SIZES = {"half the size": 0.5, "twice the size": 2.0}
 """Other caches with the same footprint to cache, arrays, load and write buffer."""
 PART = 4
-"""A run has such a part of the requests that are asked for: there are many, and it tells as well."""
+"""There are many runs; such a part of the requests that are asked for tells as well."""
 LEVEL = 0.02
 """Who is behind by no more is level."""
 # LOOK saturates at about half the load.
