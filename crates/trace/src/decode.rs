@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 
 use super::TraceError;
+use super::columns::ColumnDecoder;
 use super::record::Record;
 
 /// A trace format, one file and one line in the table each.
@@ -189,6 +190,16 @@ pub trait Decoder: Send {
     /// As for `decode`.
     fn finish(&mut self, _out: &mut Sink) -> Result<(), TraceError> {
         Ok(())
+    }
+
+    /// What gives the same requests as columns, in place of `decode`; none if the format tells more of a request than columns hold. Nothing is
+    /// held back until `finish` then.
+    #[expect(
+        private_interfaces,
+        reason = "columns are between decoders and the pipeline"
+    )]
+    fn columns(&mut self) -> Option<&mut dyn ColumnDecoder> {
+        None
     }
 
     /// What the format's time stamps are; asked after the first records.

@@ -1,6 +1,7 @@
 //! What is known of a trace besides its requests; complete when its last batch was read.
 
 use super::TraceError;
+use super::columns::Asked;
 use super::decode::{Anomalies, Anomaly, TimeKind};
 use super::record::Record;
 use super::span::SpanRead;
@@ -143,6 +144,25 @@ impl Census {
         // Flushes carry addresses that mean nothing in some formats.
         if record.len > 0 {
             *end = (*end).max(record.end());
+        }
+    }
+
+    /// Counts reads and writes of columns.
+    pub(crate) fn count_asked(&mut self, asked: &Asked<'_>) {
+        let mut from = 0;
+        while let Some(dev) = asked.dev.get(from) {
+            let run = asked.dev[from..].iter().take_while(|other| *other == dev);
+            let to = from + run.count();
+            let dev = *dev as usize;
+            if dev >= self.seen.len() {
+                self.seen.resize(dev + 1, (0, 0));
+            }
+            let (requests, end) = &mut self.seen[dev];
+            *requests += (to - from) as u64;
+            let extents = asked.offset[from..to].iter().zip(&asked.len[from..to]);
+            let ends = extents.map(|(offset, len)| if *len > 0 { offset + len } else { 0 });
+            *end = (*end).max(ends.fold(0, u64::max));
+            from = to;
         }
     }
 

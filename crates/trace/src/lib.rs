@@ -23,6 +23,7 @@ mod biosnoop;
 mod blkparse;
 mod blktrace;
 mod bpftrace;
+mod columns;
 mod csv;
 mod cursor;
 mod detect;
@@ -51,12 +52,14 @@ mod span;
 mod spc;
 pub mod spool;
 mod spread;
+mod straight;
 mod systor17;
 mod tencent;
 mod text;
 mod traced;
 mod vscsi;
 
+pub use columns::Asked;
 pub use decode::{
     Anomalies, Anomaly, Choice, Decoder, FileReader, FioWait, Format, Made, Naming, Options, Probe,
     Reads, Sink, TimeKind, TimeMeaning, TimeUnit,

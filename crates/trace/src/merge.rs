@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::TraceError;
+use super::columns::Asked;
 use super::decode::TimeMeaning;
 use super::order::Shared;
 use super::record::Record;
@@ -38,6 +39,15 @@ pub(crate) trait Feed: Send {
     /// The files that gave requests, and what their times mean.
     fn told(&self) -> Vec<(&str, TimeMeaning)> {
         Vec::new()
+    }
+    /// Reads on until some requests can be given as columns, in order; none are given at the end. False if only records are given from now
+    /// on, those that have been read and not given among them.
+    fn fill_columns(&mut self, _shared: &mut Shared) -> Result<bool, TraceError> {
+        Ok(false)
+    }
+    /// The columns that are ready, and their times; they count as given when more are read.
+    fn columns(&self) -> (Asked<'_>, &[i64]) {
+        (Asked::default(), &[])
     }
     /// Reads no more: counts what it has held back.
     fn stop(&mut self, shared: &mut Shared);
@@ -116,6 +126,19 @@ impl Merge {
             self.show_head(first, shared)?;
         }
         Ok(())
+    }
+
+    /// Reads on until some requests can be given as columns; false if only `fill` gives any from now on, as where several files are merged.
+    pub(crate) fn fill_columns(&mut self, shared: &mut Shared) -> Result<bool, TraceError> {
+        match self.feeds.as_mut_slice() {
+            [only] if !self.primed => only.fill_columns(shared),
+            _ => Ok(false),
+        }
+    }
+
+    /// The columns that are ready, and their times.
+    pub(crate) fn columns(&self) -> (Asked<'_>, &[i64]) {
+        self.feeds[0].columns()
     }
 
     /// How many of a feed's requests come before the rival's head.

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::blktrace;
+use super::columns::{Asked, Columns};
 use super::decode::{Anomaly, Format, Options, Sink, TimeKind, TimeMeaning};
 use super::header::{Census, Device, Header};
 use super::input;
@@ -87,6 +88,11 @@ pub struct TraceReader {
     how: OpenOptions,
     newest: i64,
     ended: bool,
+    /// Whether coarse times are spread: not where nobody sees them.
+    spreads: bool,
+    /// Requests on the way from records to columns.
+    records: Vec<Record>,
+    columns: Columns,
     /// The first time stamp of the file, and whether there is another.
     stamp: Option<(i64, bool)>,
     /// Kept alive as long as it is read.
@@ -186,6 +192,9 @@ fn open_span(paths: &[PathBuf], how: &OpenOptions) -> Result<TraceReader, TraceE
         how: how.clone(),
         newest: i64::MAX,
         ended: false,
+        spreads: true,
+        records: Vec::new(),
+        columns: Columns::default(),
         stamp: None,
         _spool: None,
     })
@@ -371,6 +380,67 @@ impl TraceReader {
         Ok(!out.is_empty())
     }
 
+    /// The next requests in the order of time as columns, some thousands, for those to whom times do not matter; none when there are no more. A file
+    /// whose format tells no more than columns hold gives them without a detour over records. A trace that is read so is read so to its end.
+    ///
+    /// # Errors
+    /// As for [`TraceReader::next_batch`], but that time stamps are not spread.
+    pub fn next_columns(&mut self) -> Result<Option<Asked<'_>>, TraceError> {
+        self.spreads = false;
+        if self.ended {
+            self.check_end()?;
+            return Ok(None);
+        }
+        if self.cut.is_some() || !self.merge.fill_columns(&mut self.shared)? {
+            return self.columns_of_records();
+        }
+        let given = self.finish_columns()?;
+        let (asked, _) = self.merge.columns();
+        Ok((given > 0).then(|| asked.split_at(given).0))
+    }
+
+    /// The same by way of records.
+    fn columns_of_records(&mut self) -> Result<Option<Asked<'_>>, TraceError> {
+        let mut records = std::mem::take(&mut self.records);
+        let more = self.next_batch(&mut records)?;
+        self.columns.clear();
+        records.iter().for_each(|record| self.columns.push(record));
+        self.records = records;
+        let all = 0..self.columns.count();
+        Ok(more.then(|| self.columns.asked(all)))
+    }
+
+    /// What `read` does with records, for the columns that are ready. How many of them are given.
+    fn finish_columns(&mut self) -> Result<usize, TraceError> {
+        let (_, times) = self.merge.columns();
+        let ready = times.len();
+        if let (Some(first), Some(last)) = (times.first().copied(), times.last().copied()) {
+            self.begin(first, last)?;
+        }
+        let left = self.how.limit.map(|limit| limit - self.header.requests);
+        let given = left.map_or(ready, |left| {
+            usize::try_from(left).map_or(ready, |left| left.min(ready))
+        });
+        if given > 0 {
+            let (asked, times) = self.merge.columns();
+            self.kept.count_asked(&asked.split_at(given).0);
+            let (first, last) = (times[0], times[given - 1]);
+            let base = self.base(first);
+            if (last - base).saturating_sub(self.newest.min(first - base)) > GAP_NS {
+                let times = self.merge.columns().1[..given].to_vec();
+                times.iter().for_each(|time| self.note_gap(time - base));
+            }
+            self.newest = last - base;
+        }
+        self.header.requests += given as u64;
+        self.header.limited = left == Some(given as u64);
+        self.finish_read(given == 0)?;
+        match self.ended && given == 0 {
+            true => self.check_end().map(|()| 0),
+            false => Ok(given),
+        }
+    }
+
     /// What is known of the trace so far; complete after the last batch.
     pub fn header(&self) -> &Header {
         &self.header
@@ -398,13 +468,7 @@ impl TraceReader {
         self.merge.fill(&mut self.shared, BATCH_RECORDS, out)?;
         let ended = out.is_empty();
         if let (Some(first), Some(last)) = (out.first(), out.last()) {
-            let (stamp, several) = self.stamp.get_or_insert((first.ts, false));
-            *several |= last.ts != *stamp;
-        }
-        if !self.understood && !ended {
-            self.understand()
-                .map_err(|error| error.in_file(&self.header.files.join(", ")))?;
-            self.understood = true;
+            self.begin(first.ts, last.ts)?;
         }
         if let Some(spreader) = &mut self.spreader {
             spreader
@@ -413,7 +477,24 @@ impl TraceReader {
         }
         let passed = self.cut.as_mut().is_some_and(|cut| cut.keep(out));
         self.finish_batch(out);
-        if ended || passed || self.header.limited {
+        self.finish_read(ended || passed)
+    }
+
+    /// Requests of these times are read: if they are the first, it is known now what times mean.
+    fn begin(&mut self, first: i64, last: i64) -> Result<(), TraceError> {
+        let (stamp, several) = self.stamp.get_or_insert((first, false));
+        *several |= last != *stamp;
+        if !self.understood {
+            self.understand()
+                .map_err(|error| error.in_file(&self.header.files.join(", ")))?;
+            self.understood = true;
+        }
+        Ok(())
+    }
+
+    /// Some were read: whether those were the last, and what is known by now.
+    fn finish_read(&mut self, ended: bool) -> Result<(), TraceError> {
+        if ended || self.header.limited {
             self.merge.stop(&mut self.shared);
             self.ended = true;
         }
@@ -464,6 +545,9 @@ impl TraceReader {
             );
             return Err(TraceError::without_effect("--spread", what));
         }
+        if !self.spreads {
+            self.spreader = None;
+        }
         if self.spreader.is_some()
             && times
                 .iter()
@@ -510,16 +594,21 @@ impl TraceReader {
         for record in out.iter_mut() {
             record.ts -= base;
             self.kept.count(record);
-            if record.ts.saturating_sub(self.newest) > GAP_NS {
-                let (from, to) = (self.newest as f64 / 1e9, record.ts as f64 / 1e9);
-                let anomalies = &mut self.shared.sink.anomalies;
-                anomalies.set_place("");
-                anomalies.note(Anomaly::ClockStep, || {
-                    format!("no request between {from:.3} s and {to:.3} s")
-                });
-            }
-            self.newest = record.ts;
+            self.note_gap(record.ts);
         }
+    }
+
+    /// A request came at this time; a long one without any is told.
+    fn note_gap(&mut self, ts: i64) {
+        if ts.saturating_sub(self.newest) > GAP_NS {
+            let (from, to) = (self.newest as f64 / 1e9, ts as f64 / 1e9);
+            let anomalies = &mut self.shared.sink.anomalies;
+            anomalies.set_place("");
+            anomalies.note(Anomaly::ClockStep, || {
+                format!("no request between {from:.3} s and {to:.3} s")
+            });
+        }
+        self.newest = ts;
     }
 
     /// Brings the header up to date.

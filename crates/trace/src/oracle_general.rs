@@ -10,10 +10,9 @@
 //! whole seconds that hardly ever step back. Objects of no bytes are left out, as libCacheSim does.
 
 use super::TraceError;
-use super::decode::{
-    Anomaly, Choice, Decoder, Format, Options, Probe, Reads, Sink, TimeKind, TimeMeaning,
-};
-use super::record::{Record, TraceOp};
+use super::columns::{ColumnDecoder, Columns, Rows};
+use super::decode::{Anomaly, Choice, Format, Options, Probe, Reads, Sink, TimeKind, TimeMeaning};
+use super::record::TraceOp;
 
 /// Bytes of a record.
 const RECORD_BYTES: usize = 24;
@@ -28,7 +27,7 @@ pub(crate) static FORMAT: Format = Format {
     source: "libCacheSim, oracleGeneralBin.h",
     probe: Probe::Binary(probe),
     options: &[Choice::BlockSize],
-    reads: Reads::Stream(|options| Ok(Box::new(OracleGeneral::new(options)))),
+    reads: Reads::Stream(|options| Ok(Box::new(Rows::of(OracleGeneral::new(options))))),
 };
 
 /// Whole records, and at least 99 % of the times do not step back.
@@ -56,12 +55,20 @@ fn sensible(sample: &[u8]) -> bool {
     records.filter(fits).count() * 100 >= count * 99
 }
 
+#[inline]
 fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     bytes[at..at + N]
         .try_into()
         .expect("a slice of N bytes is an array of N bytes")
 }
 
+/// The object of a record.
+#[inline]
+fn id(record: &[u8]) -> u64 {
+    u64::from_le_bytes(array(record, 4))
+}
+
+#[inline]
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(array(bytes, at))
 }
@@ -85,6 +92,25 @@ impl OracleGeneral {
         }
     }
 
+    /// Column by column, each in one run through the records.
+    fn append<'a>(
+        &self,
+        records: impl Iterator<Item = &'a [u8]> + Clone,
+        device: u32,
+        columns: &mut Columns,
+    ) {
+        let time = |record| i64::from(u32_at(record, 0)) * 1_000_000_000;
+        columns.ts.extend(records.clone().map(time));
+        let offset = |record| id(record) * self.block_size;
+        columns.offset.extend(records.clone().map(offset));
+        columns
+            .len
+            .extend(records.map(|record| u64::from(u32_at(record, 12))));
+        let count = columns.count();
+        columns.dev.resize(count, device);
+        columns.op.resize(count, TraceOp::Read);
+    }
+
     fn tell(&mut self, out: &mut Sink) {
         out.note("assuming oracleGeneral; use --trace-format to override");
         if !self.given_block_size {
@@ -95,8 +121,14 @@ impl OracleGeneral {
     }
 }
 
-impl Decoder for OracleGeneral {
-    fn decode(&mut self, bytes: &[u8], last: bool, out: &mut Sink) -> Result<usize, TraceError> {
+impl ColumnDecoder for OracleGeneral {
+    fn decode(
+        &mut self,
+        bytes: &[u8],
+        last: bool,
+        out: &mut Sink,
+        columns: &mut Columns,
+    ) -> Result<usize, TraceError> {
         if !self.told {
             self.tell(out);
         }
@@ -105,25 +137,15 @@ impl Decoder for OracleGeneral {
         let rest = records.remainder().len();
         out.anomalies
             .add(Anomaly::DirectionGuessed, records.len() as u64);
-        let block_size = self.block_size;
-        let mut beyond = 0;
-        out.records.extend(records.filter_map(|record| {
-            let ts = i64::from(u32_at(record, 0)) * 1_000_000_000;
-            let id = u64::from_le_bytes(array(record, 4));
-            let Some(offset) = id.checked_mul(block_size) else {
-                beyond += 1;
-                return None;
-            };
-            Some(Record::new(
-                ts,
-                TraceOp::Read,
-                offset,
-                u64::from(u32_at(record, 12)),
-                device,
-            ))
-        }));
-        if beyond > 0 {
+        let last_id = u64::MAX / self.block_size;
+        let fits = |record: &&[u8]| id(record) <= last_id;
+        let kept = records.clone().filter(fits).count();
+        if kept == records.len() {
+            self.append(records, device, columns);
+        } else {
+            let beyond = (records.len() - kept) as u64;
             out.anomalies.add(Anomaly::BeyondAddressSpace, beyond);
+            self.append(records.filter(fits), device, columns);
         }
         let mut used = bytes.len() - rest;
         self.position += used as u64;
@@ -148,6 +170,8 @@ impl Decoder for OracleGeneral {
 
 #[cfg(test)]
 mod tests {
+    use super::super::decode::Decoder;
+    use super::super::record::Record;
     use super::*;
 
     #[test]
@@ -173,7 +197,7 @@ mod tests {
 
     fn decode(bytes: &[u8], options: &Options) -> Sink {
         let mut sink = Sink::default();
-        let used = OracleGeneral::new(options)
+        let used = Rows::of(OracleGeneral::new(options))
             .decode(bytes, true, &mut sink)
             .unwrap();
         assert_eq!(used, bytes.len());

@@ -8,18 +8,19 @@
 //! comes too late for that is an error that offers sorting the whole trace. Sorted input, the usual case, is only looked at.
 
 use super::TraceError;
+use super::columns::Columns;
 use super::decode::{Anomaly, HELD_MAX, Sink};
 use super::header::Census;
 use super::record::{Flags, Record, TraceOp};
 
 /// Requests that are read before the first is given out.
-const FIRST_HELD: usize = 1 << 17;
+pub(super) const FIRST_HELD: usize = 1 << 17;
 
 /// Larger requests are counted: no block layer makes them, so the unit is probably wrong.
-const OVERSIZED_BYTES: u64 = 64 << 20;
+pub(super) const OVERSIZED_BYTES: u64 = 64 << 20;
 
 /// Addresses end here.
-const ADDRESSES_END: u64 = 1 << 63;
+pub(super) const ADDRESSES_END: u64 = 1 << 63;
 
 /// Times further from 0 are damage; within, differences cannot overflow.
 pub(crate) const TIME_MAX_NS: u64 = 1 << 62;
@@ -43,7 +44,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Whether a record stays, by the rules for every format.
-    fn admit(&mut self, record: &Record, only: Only) -> bool {
+    pub(super) fn admit(&mut self, record: &Record, only: Only) -> bool {
         let plain = record.len.wrapping_sub(1) < OVERSIZED_BYTES
             && record.offset < ADDRESSES_END / 2
             && record.ts.unsigned_abs() < TIME_MAX_NS;
@@ -108,7 +109,7 @@ impl Shared {
 
 /// Which devices are kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Only {
+pub(super) enum Only {
     All,
     Number(u32),
     None,
@@ -116,25 +117,28 @@ enum Only {
 
 /// The requests of one file between its decoder and the merge.
 pub(crate) struct Order {
-    window_ns: Option<i64>,
+    pub(super) window_ns: Option<i64>,
     /// `held[given..ready]` may go out, up to `checked` the rules have been applied, the rest is new.
-    held: Vec<Record>,
-    given: usize,
-    ready: usize,
-    checked: usize,
+    pub(super) held: Vec<Record>,
+    /// The same instead, as long as they are columns, which are all in order.
+    pub(super) columns: Columns,
+    pub(super) are_records: bool,
+    pub(super) given: usize,
+    pub(super) ready: usize,
+    pub(super) checked: usize,
     /// Whether `held[ready..checked]` is in order.
     sorted: bool,
     /// Whether something has been given out.
-    started: bool,
+    pub(super) started: bool,
     /// Up to this time requests have been given out before the window let them.
     early_until: i64,
-    newest: i64,
-    previous: i64,
+    pub(super) newest: i64,
+    pub(super) previous: i64,
     /// Requests so far, and those that stepped back.
-    seen: u64,
+    pub(super) seen: u64,
     stepped: u64,
     /// Requests kept so far, for messages.
-    kept: u64,
+    pub(super) kept: u64,
 }
 
 impl Order {
@@ -143,6 +147,8 @@ impl Order {
         Order {
             window_ns,
             held: Vec::new(),
+            columns: Columns::default(),
+            are_records: false,
             given: 0,
             ready: 0,
             checked: 0,
@@ -189,13 +195,25 @@ impl Order {
             return Ok(());
         }
         let settled = self.newest.saturating_sub(window_ns);
-        self.ready += self.held[self.ready..].partition_point(|record| record.ts < settled);
-        let early = (self.held.len() - self.ready).saturating_sub(HELD_MAX);
+        let waiting = &self.held[self.ready..];
+        let ready = self.ready + waiting.partition_point(|record| record.ts < settled);
+        self.release(ready, self.held.len(), |order, at| order.held[at].ts);
+        Ok(())
+    }
+
+    /// Of so many, these may go out by their times; and the earliest of the others, where more are held back than may be.
+    pub(super) fn release(
+        &mut self,
+        ready: usize,
+        count: usize,
+        ts: impl Fn(&Order, usize) -> i64,
+    ) {
+        self.ready = ready;
+        let early = (count - ready).saturating_sub(HELD_MAX);
         if early > 0 {
             self.ready += early;
-            self.early_until = self.held[self.ready - 1].ts;
+            self.early_until = ts(self, self.ready - 1);
         }
-        Ok(())
     }
 
     /// Applies the rules to what is new, in place.

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::TraceError;
 use super::blktrace;
-use super::decode::{Anomaly, Decoder, FileReader, Format, Options, Reads, TimeMeaning};
+use super::columns::{Asked, Columns};
+use super::decode::{Anomaly, Decoder, FileReader, Format, Options, Reads, Sink, TimeMeaning};
 use super::detect::{self, SAMPLE_BYTES, Sample};
 use super::input::{self, Bytes, Input};
 use super::merge::Feed;
@@ -165,15 +166,34 @@ impl Source {
         self.format
     }
 
+    /// Reads one portion as columns; false if they have become records.
+    fn step_columns(&mut self, shared: &mut Shared) -> Result<bool, TraceError> {
+        let mut columns = self.order.lend_columns();
+        let ended = self
+            .decode(shared, Some(&mut columns))
+            .map_err(|error| error.in_file(&self.name))?;
+        self.ended = ended;
+        if self.order.take_back_columns(columns, shared, ended) {
+            return Ok(true);
+        }
+        self.order.lend(&mut shared.sink);
+        self.take_back(shared, ended)?;
+        Ok(false)
+    }
+
     /// Reads one portion.
     fn step(&mut self, shared: &mut Shared) -> Result<(), TraceError> {
         self.order.lend(&mut shared.sink);
         let read = match &mut self.reader {
             Reader::File(reader) => reader.read(&mut shared.sink).map(|more| !more),
-            Reader::Stream { .. } => self.decode(shared),
+            Reader::Stream { .. } => self.decode(shared, None),
         };
         let ended = read.map_err(|error| error.in_file(&self.name))?;
         self.ended = ended;
+        self.take_back(shared, ended)
+    }
+
+    fn take_back(&mut self, shared: &mut Shared, ended: bool) -> Result<(), TraceError> {
         let names = shared.sink.devices.len().max(shared.sink.clients.len());
         if names > NAMES_MAX {
             let what = format!(
@@ -187,13 +207,22 @@ impl Source {
             .map_err(|error| error.in_file(&self.name))
     }
 
-    /// Gives the decoder a window of bytes, a larger one while it finds no whole record; true at the end.
-    fn decode(&mut self, shared: &mut Shared) -> Result<bool, TraceError> {
+    /// Gives the decoder a window of bytes, a larger one while it finds no whole record; true at the end. Requests go to the columns, if there are
+    /// any, else to the sink.
+    fn decode(
+        &mut self,
+        shared: &mut Shared,
+        mut columns: Option<&mut Columns>,
+    ) -> Result<bool, TraceError> {
         let Reader::Stream { bytes, decoder } = &mut self.reader else {
             unreachable!("only streams are decoded");
         };
         let sink = &mut shared.sink;
-        let before = sink.records.len();
+        let found = |sink: &Sink, columns: Option<&Columns>| match columns {
+            Some(columns) => columns.count(),
+            None => sink.records.len(),
+        };
+        let before = found(sink, columns.as_deref());
         let mut window = self.window;
         loop {
             let (seen, last) = bytes
@@ -203,13 +232,16 @@ impl Source {
                 decoder.finish(sink)?;
                 return Ok(true);
             }
-            let used = decoder.decode(seen, last, sink)?;
+            let used = match (columns.as_deref_mut(), decoder.columns()) {
+                (Some(columns), Some(decoder)) => decoder.decode(seen, last, sink, columns)?,
+                _ => decoder.decode(seen, last, sink)?,
+            };
             assert!(
                 used <= seen.len(),
                 "{} used more than it was given",
                 self.format.name
             );
-            let stuck = used == 0 && sink.records.len() == before;
+            let stuck = used == 0 && found(sink, columns.as_deref()) == before;
             if stuck && last {
                 let (rest, position) = (seen.len(), self.position);
                 let what = || format!("{rest} bytes after byte {position} are no record");
@@ -236,6 +268,7 @@ impl Source {
 
 impl Feed for Source {
     fn fill(&mut self, shared: &mut Shared) -> Result<(), TraceError> {
+        self.order.be_records();
         if self.several {
             shared.sink.anomalies.set_place(&self.name);
         }
@@ -244,6 +277,27 @@ impl Feed for Source {
         }
         self.gave |= !self.order.ready().is_empty();
         Ok(())
+    }
+
+    fn fill_columns(&mut self, shared: &mut Shared) -> Result<bool, TraceError> {
+        let offers = match &mut self.reader {
+            Reader::Stream { decoder, .. } => decoder.columns().is_some(),
+            Reader::File(_) => false,
+        };
+        if !offers || shared.only_device.is_some() || !self.order.pass_columns() {
+            return Ok(false);
+        }
+        while !self.ended && self.order.ready_columns().0.is_empty() {
+            if !self.step_columns(shared)? {
+                return Ok(false);
+            }
+        }
+        self.gave |= !self.order.ready_columns().0.is_empty();
+        Ok(true)
+    }
+
+    fn columns(&self) -> (Asked<'_>, &[i64]) {
+        self.order.ready_columns()
     }
 
     fn told(&self) -> Vec<(&str, TimeMeaning)> {

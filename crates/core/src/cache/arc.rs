@@ -54,9 +54,7 @@ impl Arc {
             true => ONCE,
             false => AGAIN,
         };
-        let line = self.queues.first(from)?;
-        self.queues.renew(from + GHOSTS_ONCE, line);
-        Some(line)
+        self.queues.shift(from, from + GHOSTS_ONCE)
     }
 
     /// The same for a line of which nothing is known: the ghosts become fewer by one, where there are as many as may be.
@@ -83,6 +81,11 @@ pub(super) fn step(own: usize, other: usize) -> f64 {
 impl Cache for Arc {
     fn reserve(&mut self, lines: u32) {
         self.queues.reserve(lines);
+    }
+
+    #[inline]
+    fn fetch(&self, line: Line) {
+        self.queues.fetch(line);
     }
 
     #[inline]

@@ -74,6 +74,11 @@ impl Cache for Car {
     }
 
     #[inline]
+    fn fetch(&self, line: Line) {
+        self.queues.fetch(line);
+    }
+
+    #[inline]
     fn holds(&self, line: Line) -> bool {
         self.queues.of(line).is_some_and(|queue| queue <= AGAIN)
     }

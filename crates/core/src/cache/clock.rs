@@ -21,14 +21,7 @@ impl Rule for Clock {
 
     #[inline]
     fn leave(&self, queue: &mut Queues<1>) -> Option<Line> {
-        loop {
-            let line = queue.first(QUEUE)?;
-            if !queue.is_marked(line) {
-                queue.take(line);
-                return Some(line);
-            }
-            queue.renew(QUEUE, line);
-        }
+        queue.pop_unmarked(QUEUE)
     }
 }
 

@@ -131,6 +131,12 @@ impl Cache for Lirs {
     }
 
     #[inline]
+    fn fetch(&self, line: Line) {
+        self.stack.fetch(line);
+        self.others.fetch(line);
+    }
+
+    #[inline]
     fn holds(&self, line: Line) -> bool {
         match self.others.of(line) {
             Some(queue) => queue == THERE,

@@ -48,6 +48,11 @@ impl<R: Rule> Cache for OneQueue<R> {
     }
 
     #[inline]
+    fn fetch(&self, line: Line) {
+        self.queue.fetch(line);
+    }
+
+    #[inline]
     fn holds(&self, line: Line) -> bool {
         self.queue.of(line).is_some()
     }

@@ -8,6 +8,8 @@
 //! An entry may have a mark, which stays with the line as long as that stays where it is. A hand may point at an entry. Four bytes for each line that
 //! is known, four to sixteen and two bits for each that is in a queue.
 
+use prefetch_index::prefetch_index;
+
 use crate::ids::Line;
 
 /// Entries of a log that need not be full of dead ones before it is compacted.
@@ -60,6 +62,25 @@ impl Log {
             bits = *self.alive.get(word)?;
         }
         Some(word * 64 + bits.trailing_zeros() as usize)
+    }
+
+    /// The first entry that is alive and not marked, from this one on. Those before it lose their marks.
+    #[inline]
+    fn pass(&mut self, from: usize) -> Option<usize> {
+        let mut word = from / 64;
+        let mut seen = u64::MAX << (from % 64);
+        loop {
+            let alive = *self.alive.get(word)?;
+            let unmarked = alive & !self.marks[word] & seen;
+            if unmarked != 0 {
+                // All below the lowest of them.
+                seen &= (unmarked & unmarked.wrapping_neg()) - 1;
+                self.marks[word] &= !seen;
+                return Some(word * 64 + unmarked.trailing_zeros() as usize);
+            }
+            self.marks[word] &= !seen;
+            (word, seen) = (word + 1, u64::MAX);
+        }
     }
 
     /// The oldest entry that is alive.
@@ -165,6 +186,12 @@ impl<const N: usize> Queues<N> {
         }
     }
 
+    /// A line will be asked for in a moment: what is known of it is fetched from memory meanwhile.
+    #[inline]
+    pub(super) fn fetch(&self, line: Line) {
+        prefetch_index(&self.places, line.index());
+    }
+
     /// In which queue a line is, or as what it is aside.
     #[inline]
     pub(super) fn of(&self, line: Line) -> Option<usize> {
@@ -209,18 +236,6 @@ impl<const N: usize> Queues<N> {
         self.push(queue, line);
     }
 
-    /// The same where a queue may have `most` lines: the oldest goes for it, or it joins none if that is 0.
-    #[inline]
-    pub(super) fn renew_of_most(&mut self, queue: usize, line: Line, most: usize) {
-        if self.len(queue) >= most {
-            self.pop(queue);
-        }
-        match most {
-            0 => self.take(line),
-            _ => self.renew(queue, line),
-        }
-    }
-
     /// A line leaves its queue and is only known to be this from then on: a number that is no queue's.
     #[inline]
     pub(super) fn set_aside(&mut self, line: Line, what: usize) {
@@ -247,9 +262,56 @@ impl<const N: usize> Queues<N> {
     /// The oldest line leaves its queue.
     #[inline]
     pub(super) fn pop(&mut self, queue: usize) -> Option<Line> {
-        let line = self.first(queue)?;
-        self.take(line);
+        let (line, _) = self.take_first(queue)?;
+        self.places[line.index()] = NOWHERE;
         Some(line)
+    }
+
+    /// The oldest line leaves its queue, and joins another one, or the same, as the newest.
+    #[inline]
+    pub(super) fn shift(&mut self, from: usize, to: usize) -> Option<Line> {
+        let (line, _) = self.take_first(from)?;
+        self.push(to, line);
+        Some(line)
+    }
+
+    /// The same where that queue may have `most` lines: its oldest goes for it, or the line joins none if that is 0.
+    #[inline]
+    pub(super) fn shift_of_most(&mut self, from: usize, to: usize, most: usize) -> Option<Line> {
+        if self.len(to) >= most {
+            self.pop(to);
+        }
+        match most {
+            0 => self.pop(from),
+            _ => self.shift(from, to),
+        }
+    }
+
+    /// The oldest line without a mark leaves its queue. Those before it lose their marks and become the newest.
+    #[inline]
+    pub(super) fn pop_unmarked(&mut self, queue: usize) -> Option<Line> {
+        loop {
+            let (line, was_marked) = self.take_first(queue)?;
+            if !was_marked {
+                self.places[line.index()] = NOWHERE;
+                return Some(line);
+            }
+            self.push(queue, line);
+        }
+    }
+
+    /// Takes the oldest entry of a queue, and says whether it was marked. Where its line is has to be told by whoever asks: that is a word which is in
+    /// no cache of the processor, and need not be read, as it is known what it says.
+    #[inline]
+    fn take_first(&mut self, queue: usize) -> Option<(Line, bool)> {
+        #[cfg(test)]
+        steps::count();
+        let log = &mut self.logs[queue];
+        let position = log.first()?;
+        let (word, bit) = bit(position);
+        let was_marked = log.marks[word] & bit != 0;
+        log.take(position);
+        Some((log.lines[position], was_marked))
     }
 
     /// Marks a line, until it leaves its queue or the hand passes it.
@@ -273,20 +335,16 @@ impl<const N: usize> Queues<N> {
     pub(super) fn sweep(&mut self, queue: usize) -> Option<Line> {
         let log = &mut self.logs[queue];
         let oldest = log.first()?;
-        let mut at = log.next(log.hand).unwrap_or(oldest);
-        loop {
-            let (word, own) = bit(at);
-            if log.marks[word] & own == 0 {
-                break;
-            }
-            log.marks[word] &= !own;
-            at = log.next(at + 1).unwrap_or(oldest);
-        }
+        let at = match log.pass(log.hand) {
+            Some(at) => at,
+            // All from there on had marks, and from the oldest one on perhaps all before it.
+            None => log.pass(oldest).or_else(|| log.pass(oldest))?,
+        };
         let line = log.lines[at];
-        self.take(line);
-        let log = &mut self.logs[queue];
+        log.take(at);
         // Behind the newest it begins anew, though newer ones come.
         log.hand = log.next(at + 1).unwrap_or(0);
+        self.places[line.index()] = NOWHERE;
         Some(line)
     }
 
@@ -369,6 +427,21 @@ mod tests {
             }
         }
 
+        fn pop_unmarked(&mut self, queue: usize) -> Option<Line> {
+            let queue = &mut self.queues[queue];
+            while queue.front()?.1 {
+                let (line, _) = queue.pop_front()?;
+                queue.push_back((line, false));
+            }
+            queue.pop_front().map(|(line, _)| line)
+        }
+
+        fn shift(&mut self, from: usize, to: usize) -> Option<Line> {
+            let (line, _) = self.queues[from].pop_front()?;
+            self.queues[to].push_back((line, false));
+            Some(line)
+        }
+
         fn sweep(&mut self) -> Option<Line> {
             let queue = &mut self.queues[0];
             let place = |line| queue.iter().position(|(one, _)| *one == line);
@@ -393,7 +466,7 @@ mod tests {
             for _ in 0..20_000 {
                 let line = Line(rng.below(lines.into()) as u32);
                 let queue = rng.below(2) as usize;
-                match rng.below(6) {
+                match rng.below(9) {
                     0 | 1 if queues.of(line).is_none() => {
                         queues.push(queue, line);
                         twin.queues[queue].push_back((line, false));
@@ -408,9 +481,11 @@ mod tests {
                         assert_eq!(queues.pop(1), popped);
                     }
                     4 => assert_eq!(queues.sweep(0), twin.sweep()),
-                    _ if queues.of(line) == Some(0) => {
+                    5 => assert_eq!(queues.pop_unmarked(1), twin.pop_unmarked(1)),
+                    6 => assert_eq!(queues.shift(1, queue), twin.shift(1, queue)),
+                    _ if queues.of(line).is_some() => {
                         queues.mark(line);
-                        let mut one = twin.queues[0].iter_mut();
+                        let mut one = twin.queues.iter_mut().flatten();
                         one.find(|(one, _)| *one == line).unwrap().1 = true;
                     }
                     _ => {}

@@ -51,11 +51,10 @@ impl S3Fifo {
         let line = self.queues.first(SMALL)?;
         if self.asked(line) >= POPULAR {
             self.set_asked(line, 0);
-            self.queues.renew(MAIN, line);
+            self.queues.shift(SMALL, MAIN);
             return None;
         }
-        self.queues.renew_of_most(GHOSTS, line, self.ghosts);
-        Some(line)
+        self.queues.shift_of_most(SMALL, GHOSTS, self.ghosts)
     }
 
     /// The next line to leave the main queue leaves, unless it is let pass.
@@ -64,11 +63,10 @@ impl S3Fifo {
         let asked = self.asked(line);
         if asked > 0 {
             self.set_asked(line, asked - 1);
-            self.queues.renew(MAIN, line);
+            self.queues.shift(MAIN, MAIN);
             return None;
         }
-        self.queues.take(line);
-        Some(line)
+        self.queues.pop(MAIN)
     }
 }
 
@@ -77,6 +75,11 @@ impl Cache for S3Fifo {
         self.queues.reserve(lines);
         self.asked
             .resize((lines as usize).div_ceil(32).max(self.asked.len()), 0);
+    }
+
+    #[inline]
+    fn fetch(&self, line: Line) {
+        self.queues.fetch(line);
     }
 
     #[inline]

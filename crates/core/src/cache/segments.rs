@@ -44,8 +44,7 @@ impl<const N: usize> Segments<N> {
             if queues.len(segment) <= self.lengths[segment] {
                 return;
             }
-            let down = queues.first(segment).expect("it has too many");
-            queues.renew(segment - 1, down);
+            queues.shift(segment, segment - 1);
         }
         while queues.len(0) > self.lengths[0] {
             left.extend(queues.pop(0));

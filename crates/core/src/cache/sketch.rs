@@ -6,6 +6,8 @@
 //! Source: Cormode and Muthukrishnan, An improved data stream summary: the count-min sketch, Journal of Algorithms 55, 2005; Estan and Varghese,
 //! New directions in traffic measurement and accounting, SIGCOMM 2002.
 
+use prefetch_index::prefetch_index;
+
 use crate::ids::Line;
 
 /// How often lines were asked for, about.
@@ -49,6 +51,14 @@ impl Sketch {
         (0..self.each).map(place)
     }
 
+    /// A line will be asked for in a moment: its counters are fetched from memory meanwhile.
+    #[inline]
+    pub(super) fn fetch(&self, line: Line) {
+        for place in self.places(line) {
+            prefetch_index(&self.counters, place);
+        }
+    }
+
     /// How often a line was asked for, at most.
     #[inline]
     pub(super) fn count(&self, line: Line) -> u32 {
@@ -59,10 +69,14 @@ impl Sketch {
     /// A line is asked for.
     #[inline]
     pub(super) fn add(&mut self, line: Line) {
-        let (places, least) = (self.places(line), self.count(line));
-        for place in places {
-            if !self.sparingly || self.counters[place] == least {
-                self.counters[place] = (self.counters[place] + 1).min(self.most);
+        let least = match self.sparingly {
+            true => self.count(line),
+            false => 0,
+        };
+        for place in self.places(line) {
+            let counter = &mut self.counters[place];
+            if !self.sparingly || *counter == least {
+                *counter = (*counter + 1).min(self.most);
             }
         }
     }

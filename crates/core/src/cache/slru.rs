@@ -29,6 +29,11 @@ impl Cache for Slru {
     }
 
     #[inline]
+    fn fetch(&self, line: Line) {
+        self.queues.fetch(line);
+    }
+
+    #[inline]
     fn holds(&self, line: Line) -> bool {
         self.queues.of(line).is_some()
     }

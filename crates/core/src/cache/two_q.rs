@@ -33,6 +33,11 @@ impl Cache for TwoQ {
     }
 
     #[inline]
+    fn fetch(&self, line: Line) {
+        self.queues.fetch(line);
+    }
+
+    #[inline]
     fn holds(&self, line: Line) -> bool {
         self.queues.of(line).is_some_and(|queue| queue <= LONG)
     }
@@ -62,9 +67,7 @@ impl Cache for TwoQ {
         if !is_short {
             return self.queues.pop(LONG);
         }
-        let line = self.queues.first(SHORT)?;
-        self.queues.renew_of_most(GHOSTS, line, self.ghosts);
-        Some(line)
+        self.queues.shift_of_most(SHORT, GHOSTS, self.ghosts)
     }
 
     #[inline]

@@ -50,6 +50,12 @@ impl Cache for WTinyLfu {
     }
 
     #[inline]
+    fn fetch(&self, line: Line) {
+        self.queues.fetch(line);
+        self.sketch.fetch(line);
+    }
+
+    #[inline]
     fn holds(&self, line: Line) -> bool {
         self.queues.of(line).is_some()
     }
@@ -83,9 +89,7 @@ impl Cache for WTinyLfu {
                 victim.is_none_or(|victim| self.sketch.count(line) > self.sketch.count(victim));
             self.sketch.add(line);
             if !stays || self.main_max == 0 {
-                self.queues.take(line);
-                self.left.push(line);
-                return self.left.pop();
+                return self.queues.pop(WINDOW);
             }
             if let Some(victim) = victim {
                 self.queues.take(victim);
@@ -164,6 +168,12 @@ impl ByPaper {
 impl Cache for ByPaper {
     fn reserve(&mut self, lines: u32) {
         self.queues.reserve(lines);
+    }
+
+    #[inline]
+    fn fetch(&self, line: Line) {
+        self.queues.fetch(line);
+        self.sketch.fetch(line);
     }
 
     #[inline]

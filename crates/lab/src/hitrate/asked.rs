@@ -8,9 +8,9 @@ use std::ops::RangeInclusive;
 use nearslot_core::ids::Line;
 use nearslot_core::registry::ConfigError;
 use nearslot_core::rng::mix;
-use nearslot_trace::{Record, TraceOp};
+use nearslot_trace::{self as trace, TraceOp};
 
-use super::intern::{self, Interner, Key};
+use super::intern::{self, Interner, Run};
 use super::{BATCH, Question, Unit, Which};
 use crate::error::RunError;
 
@@ -49,7 +49,9 @@ pub(super) struct Asked {
     which: Which,
     interner: Interner,
     drawn: Option<Drawn>,
-    keys: Vec<Key>,
+    /// Lines that wait to get their numbers, by their addresses, and their devices.
+    addresses: Vec<u64>,
+    runs: Vec<Run>,
     /// Lines of each request that waits, if requests are counted.
     lengths: Option<Vec<u32>>,
     /// Requests that count.
@@ -73,7 +75,8 @@ impl Asked {
                 seed: mix(sample.seed),
                 below: (sample.share * u64::MAX as f64) as u64,
             }),
-            keys: Vec::with_capacity(2 * BATCH),
+            addresses: Vec::with_capacity(2 * BATCH),
+            runs: Vec::new(),
             lengths: question.per_request.then(Vec::new),
             requests: 0,
             lines: 0,
@@ -85,33 +88,79 @@ impl Asked {
         self.interner.lines()
     }
 
-    /// Whether a batch waits to get its numbers.
-    #[inline]
-    pub(super) fn is_full(&self) -> bool {
-        self.keys.len() >= BATCH
-    }
-
-    /// The lines of a record wait to get their numbers. Those of a very long one get them at once, behind what `flow` has.
+    /// Numbers the lines of the first requests, about a batch of them, behind what `flow` has. How many requests these were.
     ///
     /// # Errors
-    /// There are more than can be numbered.
+    /// There are more lines than can be numbered.
+    pub(super) fn take(
+        &mut self,
+        requests: &trace::Asked<'_>,
+        flow: &mut Flow,
+    ) -> Result<usize, RunError> {
+        let (first, _) = requests.split_at(requests.count().min(BATCH));
+        if self.unit == Unit::Request
+            && self.drawn.is_none()
+            && first.op.iter().all(|op| self.counts(*op))
+        {
+            self.take_offsets(&first, flow)?;
+            return Ok(first.count());
+        }
+        let mut taken = 0;
+        while taken < first.count() && self.addresses.len() < BATCH {
+            if self.counts(first.op[taken]) {
+                let (offset, len) = (first.offset[taken], first.len[taken]);
+                self.request(first.dev[taken], offset, len, flow)?;
+            }
+            taken += 1;
+        }
+        self.number(flow)?;
+        Ok(taken)
+    }
+
+    /// Whether requests count that do this.
     #[inline]
-    pub(super) fn record(&mut self, record: &Record, flow: &mut Flow) -> Result<(), RunError> {
-        let counts = match record.op {
+    fn counts(&self, op: TraceOp) -> bool {
+        match op {
             TraceOp::Read => true,
             TraceOp::Write => self.which == Which::All,
             _ => false,
-        };
-        if !counts {
-            return Ok(());
         }
+    }
+
+    /// Numbers what begins at the offsets of requests, all of which count.
+    fn take_offsets(
+        &mut self,
+        requests: &trace::Asked<'_>,
+        flow: &mut Flow,
+    ) -> Result<(), RunError> {
+        self.requests += requests.count() as u64;
+        self.lines += requests.count() as u64;
+        let devices = requests.dev.chunk_by(|one, next| one == next);
+        let mut end = 0;
+        self.runs.extend(devices.map(|run| {
+            end += run.len();
+            Run {
+                device: run[0],
+                end,
+            }
+        }));
+        let numbered = self
+            .interner
+            .intern(requests.offset, &self.runs, &mut flow.lines);
+        self.runs.clear();
+        numbered.ok_or_else(too_many)
+    }
+
+    /// The lines of a request that counts wait to get their numbers. Those of a very long one get them at once, behind what `flow` has.
+    #[inline]
+    fn request(
+        &mut self,
+        device: u32,
+        offset: u64,
+        len: u64,
+        flow: &mut Flow,
+    ) -> Result<(), RunError> {
         self.requests += 1;
-        let Record {
-            dev: device,
-            offset,
-            len,
-            ..
-        } = *record;
         let addresses = match self.unit {
             Unit::Request => offset..=offset,
             Unit::Page(bytes) => (offset / bytes)..=(offset + len.max(1) - 1) / bytes,
@@ -130,14 +179,21 @@ impl Asked {
 
     #[inline]
     fn wait(&mut self, device: u32, addresses: RangeInclusive<u64>) {
-        let keys = addresses.map(|address| Key { device, address });
         match self.drawn {
-            None => self.keys.extend(keys),
-            Some(drawn) => self.keys.extend(keys.filter(|key| drawn.has(*key))),
+            None => self.addresses.extend(addresses),
+            Some(drawn) => {
+                let drawn = addresses.filter(|address| drawn.has(device, *address));
+                self.addresses.extend(drawn);
+            }
+        }
+        let end = self.addresses.len();
+        match self.runs.last_mut() {
+            Some(run) if run.device == device => run.end = end,
+            _ => self.runs.push(Run { device, end }),
         }
     }
 
-    /// The lines of a long record, some at a time.
+    /// The lines of a long request, some at a time.
     #[cold]
     fn long(
         &mut self,
@@ -162,14 +218,16 @@ impl Asked {
     }
 
     /// Numbers what waits, behind what `flow` has.
-    pub(super) fn number(&mut self, flow: &mut Flow) -> Result<(), RunError> {
+    fn number(&mut self, flow: &mut Flow) -> Result<(), RunError> {
         if let Some(lengths) = &mut self.lengths {
             flow.lengths.append(lengths);
         }
-        let numbered = self.interner.intern(&self.keys, &mut flow.lines);
-        numbered.ok_or_else(too_many)?;
-        self.keys.clear();
-        Ok(())
+        let numbered = self
+            .interner
+            .intern(&self.addresses, &self.runs, &mut flow.lines);
+        self.addresses.clear();
+        self.runs.clear();
+        numbered.ok_or_else(too_many)
     }
 }
 
@@ -182,7 +240,7 @@ fn too_many() -> RunError {
 
 impl Drawn {
     #[inline]
-    fn has(self, key: Key) -> bool {
-        mix(key.address ^ mix(self.seed ^ u64::from(key.device))) < self.below
+    fn has(self, device: u32, address: u64) -> bool {
+        mix(address ^ mix(self.seed ^ u64::from(device))) < self.below
     }
 }

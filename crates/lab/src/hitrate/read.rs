@@ -41,29 +41,20 @@ pub(super) fn read(
 ) -> Result<Whole, RunError> {
     let mut jobs = meanwhile(question, policies)?;
     let mut reader = nearslot_trace::open(files, how)?;
-    let (mut asked, mut batch, mut flow) = (Asked::new(question), Vec::new(), Flow::default());
-    let mut pass = |asked: &mut Asked, flow: &mut Flow| -> Result<(), RunError> {
-        asked.number(flow)?;
-        if let Some(jobs) = &mut jobs {
-            jobs.ask(Batch::of(flow, &[]), asked.footprint());
-            flow.clear();
-        }
-        Ok(())
-    };
+    let (mut asked, mut flow) = (Asked::new(question), Flow::default());
     let mut is_cut_short = control.stop.load(Ordering::Relaxed);
-    while !is_cut_short && reader.next_batch(&mut batch)? {
-        for record in &batch {
-            asked.record(record, &mut flow)?;
-            if asked.is_full() {
-                pass(&mut asked, &mut flow)?;
+    while !is_cut_short && let Some(mut requests) = reader.next_columns()? {
+        while !requests.is_empty() && !is_cut_short {
+            let taken = asked.take(&requests, &mut flow)?;
+            (_, requests) = requests.split_at(taken);
+            if let Some(jobs) = &mut jobs {
+                jobs.ask(Batch::of(&flow, &[]), asked.footprint());
+                flow.clear();
             }
+            control.replied.fetch_add(taken as u64, Ordering::Relaxed);
+            is_cut_short = control.stop.load(Ordering::Relaxed);
         }
-        control
-            .replied
-            .fetch_add(batch.len() as u64, Ordering::Relaxed);
-        is_cut_short = control.stop.load(Ordering::Relaxed);
     }
-    pass(&mut asked, &mut flow)?;
     if is_cut_short && (jobs.is_none() || asked.footprint() == 0) {
         let what = "the trace was not read to its end";
         return Err(RunError::Stopped(what.to_owned()));

@@ -12,11 +12,14 @@
 //! O(1) for each line that is asked for, and for each size that misses it. Four bytes for each line, and a bit for each instant.
 
 use nearslot_core::ids::Line;
+use prefetch_index::prefetch_index;
 
 /// Instants that there are bits for at least.
 const INSTANTS_MIN: usize = 1 << 12;
 /// And so many times the lines.
 const ROOM: usize = 8;
+/// So many lines before one is asked for, what is known of it is fetched from memory.
+const SOON: usize = 16;
 /// The line was never asked for.
 const NEVER: u32 = 0;
 
@@ -69,7 +72,10 @@ impl Recency {
 
     /// These lines are asked for, one after the other.
     pub(super) fn ask(&mut self, asked: &[Line]) {
-        for line in asked {
+        for (index, line) in asked.iter().enumerate() {
+            if let Some(soon) = asked.get(index + SOON) {
+                prefetch_index(&self.last, soon.index());
+            }
             self.ask_one(*line);
         }
     }
@@ -81,6 +87,8 @@ impl Recency {
     }
 
     /// How many of the sizes miss it, which are the smallest.
+    ///
+    /// Whether a size does is no branch: nobody could foresee it, and what a wrong guess costs is more than all that is done here.
     #[inline]
     fn ask_one(&mut self, line: Line) -> usize {
         if self.now as usize == 64 * self.newest.len() {
@@ -88,24 +96,21 @@ impl Recency {
         }
         let now = self.now;
         let last = std::mem::replace(&mut self.last[line.index()], now + 1);
-        let missing = if last == NEVER {
-            self.lines += 1;
-            self.sizes.len()
-        } else {
-            let last = last - 1;
-            self.newest[last as usize / 64] &= !(1 << (last % 64));
-            let reach = self.bounds.iter().position(|bound| *bound <= last);
-            reach.unwrap_or(self.sizes.len())
-        };
+        let is_new = last == NEVER;
+        self.lines += u32::from(is_new);
+        let before = last.saturating_sub(1);
+        self.newest[before as usize / 64] &= !(u64::from(!is_new) << (before % 64));
         self.newest[now as usize / 64] |= 1 << (now % 64);
         self.now = now + 1;
-        self.hits[missing] += 1;
-        let (newest, lines) = (&self.newest, self.lines);
-        for (bound, size) in self.bounds[..missing].iter_mut().zip(&self.sizes) {
-            if lines > *size {
-                *bound = next(newest, *bound) + 1;
-            }
+        let mut missing = 0;
+        for (bound, size) in self.bounds.iter_mut().zip(&self.sizes) {
+            let is_missed = last <= *bound;
+            missing += usize::from(is_missed);
+            let moves = is_missed & (self.lines > *size);
+            let behind = next(&self.newest, *bound) + 1;
+            *bound = if moves { behind } else { *bound };
         }
+        self.hits[missing] += 1;
         missing
     }
 

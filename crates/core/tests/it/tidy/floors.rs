@@ -183,6 +183,7 @@ const PURE: &[&str] = &[
     "crc32c",
     "hashbrown",
     "libm",
+    "prefetch-index",
     "rand_core",
     "rand_xoshiro",
     "serde",
