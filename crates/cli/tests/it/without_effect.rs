@@ -269,7 +269,7 @@ fn in_a_run_of_hits_alone_sarc_is_lru_and_says_so() {
 
 /// The text of the one warning of this kind of a run of raid5 over disks.
 fn of_array(place: &str, faults: &str, kind: &str) -> Option<String> {
-    let words = "run --workload iometer:requests=3000:depth=8:span=0.0005 --drive hp-c2247a --sched satf --format json --place";
+    let words = "run --workload iometer:requests=3000:depth=8:span=0.0005 --drive hp-c2247a --sched fcfs --format json --place";
     let all: Vec<&str> = words
         .split(' ')
         .chain([place, "--faults", faults])
