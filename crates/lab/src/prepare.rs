@@ -50,11 +50,11 @@ pub(crate) fn stack_of(
         return Ok(stack);
     };
     check_asked(trace, &stack.parts)?;
-    if let Some((name, cache)) = stack.in_memory()? {
-        if cache.size.is_share() {
-            let footprint = trace.footprint(cache.line_bytes())?;
-            stack.set_cache_lines(cache.lines(&name, Some(footprint))?);
-        }
+    if let Some((name, cache)) = stack.in_memory()?
+        && cache.size.is_share()
+    {
+        let footprint = trace.footprint(cache.line_bytes())?;
+        stack.set_cache_lines(cache.lines(&name, Some(footprint))?);
     }
     trace.check_volumes(scenario.volumes())?;
     if scenario.volumes() == Some(Volumes::OwnDrives) {

@@ -435,7 +435,7 @@ mod tests {
                     twin.units.retain(|one| one.0 != unit);
                 }
                 _ => {
-                    let sequence = rng.chance(if unit % 3 == 0 { 0.9 } else { 0.1 });
+                    let sequence = rng.chance(if unit.is_multiple_of(3) { 0.9 } else { 0.1 });
                     let waits = twin.units.iter().any(|one| one.0 == unit);
                     let how = how(sequence, waits && rng.chance(0.5), 1 + rng.below(4));
                     stow.written(Unit(unit), &how);
