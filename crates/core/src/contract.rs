@@ -20,6 +20,8 @@ use crate::sorted::Sorted;
 use crate::stream::Streams;
 use crate::units::{Angle, Blocks, Duration, Extent, Instant, Pba};
 
+pub use crate::entering::{Entering, Pattern, Why};
+
 /// Which I/O goes next on one drive.
 pub trait Scheduler: Send {
     /// An I/O joins the queue. Reads and writes only: flushes pass by. `streams` says what is known of who asks.
@@ -540,47 +542,6 @@ pub trait Blueprint: Send + Sync {
     /// # Errors
     /// No track has room for one, or there are too many to number.
     fn tracks(&self, slot: Blocks) -> Result<Tracks, Uncountable>;
-}
-
-/// What a line is asked for as, by who looks for sequences.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pattern {
-    /// By itself.
-    #[default]
-    Random,
-    /// As one of a sequence.
-    Sequential,
-}
-
-/// Why a line enters a cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// A read has missed it.
-    Missed,
-    /// It is brought before anybody asks for it.
-    Brought,
-    /// It is written.
-    Written,
-}
-
-/// What a cache is told of a line that enters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entering {
-    /// Why it does.
-    pub why: Why,
-    /// As what.
-    pub pattern: Pattern,
-    /// Pages of it that have come.
-    pub pages: u32,
-}
-
-impl Entering {
-    /// A page that was asked for by itself.
-    pub const BY_ITSELF: Entering = Entering {
-        why: Why::Missed,
-        pattern: Pattern::Random,
-        pages: 1,
-    };
 }
 
 /// What of a part of a track is there when a read asks for it.

@@ -16,7 +16,9 @@ const GROUND: &[&str] = &[
     "measure",
 ];
 /// What flows.
-const FLOW: &[&str] = &["op", "position", "request", "stream", "io", "plan", "fault"];
+const FLOW: &[&str] = &[
+    "op", "position", "request", "stream", "io", "plan", "fault", "entering",
+];
 /// Contracts, and how parts present themselves.
 const CONTRACTS: &[&str] = &["contract", "search", "registry", "metrics", "pages", "size"];
 /// Kinds of parts: a folder each, mutually unknown.
