@@ -642,10 +642,6 @@ pub trait Destage: Send {
     }
 }
 
-/// So many lines before one is asked for its cache is told to have it fetched, in [`Cache::ask`]: less than memory takes, and more than the nearest
-/// cache of the processor holds, would be of no use.
-const SOON: usize = 16;
-
 /// Which lines of a volume stay in memory. It names lines by numbers and knows nothing of what is in them.
 ///
 /// A line that is asked for is hit or missed. One that was missed enters when it has been brought, and before, others leave if
@@ -654,10 +650,9 @@ pub trait Cache: Send {
     /// Lines below this number may be asked for from now on.
     fn reserve(&mut self, lines: u32);
 
-    /// A line will be asked for in a moment: what is known of it may be fetched from memory meanwhile.
+    /// A line will be asked for in a moment: what is known of it may be fetched from memory.
     #[inline]
     fn fetch(&self, _line: Line) {}
-
     /// Whether a line is in the cache.
     fn holds(&self, line: Line) -> bool;
 
@@ -708,8 +703,7 @@ pub trait Cache: Send {
     /// A line that is in the cache will be asked for soon: a sequence comes to it.
     fn expect(&mut self, _line: Line) {}
 
-    /// Whether its capacity is counted in pages, so that a line of which few have come leaves room for others. Else every line takes the
-    /// room of a whole one.
+    /// Whether its capacity is counted in pages: a line of which few have come leaves room for others. Else each takes the room of a whole one.
     fn counts_pages(&self) -> bool {
         false
     }
@@ -740,9 +734,7 @@ pub trait Cache: Send {
     fn ask(&mut self, capacity: usize, asked: &[Line], next: &[u32]) -> u64 {
         let mut misses = 0;
         for (index, line) in asked.iter().copied().enumerate() {
-            if let Some(soon) = asked.get(index + SOON) {
-                self.fetch(*soon);
-            }
+            self.fetch(asked[(index + 16).min(asked.len() - 1)]);
             if self.looks_ahead() {
                 self.look_ahead(next[index]);
             }

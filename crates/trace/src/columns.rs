@@ -2,10 +2,8 @@
 //!
 //! Records have a place for all that any format tells of a request, and pass several stages. Whoever wants no more than what is asked for, in the order
 //! of time, may have columns instead ([`super::TraceReader::next_columns`]). A format whose requests are no more than that decodes them as columns
-//! ([`ColumnDecoder`]); its records are made of these ([`Rows`]), so there is one way of decoding it.
+//! ([`super::decode::ColumnDecoder`]); its records are made of these ([`super::rows::Rows`]), so there is one way of decoding it.
 
-use super::TraceError;
-use super::decode::{Decoder, Sink, TimeMeaning};
 use super::record::{Record, TraceOp};
 
 /// Requests in columns of equal lengths.
@@ -124,53 +122,5 @@ impl Columns {
 
     pub(crate) fn clear(&mut self) {
         self.forget(self.count());
-    }
-}
-
-/// Turns bytes into columns: the decoder of a format that tells no more of a request.
-pub(crate) trait ColumnDecoder: Send {
-    /// As [`Decoder::decode`], but for where requests go.
-    fn decode(
-        &mut self,
-        bytes: &[u8],
-        last: bool,
-        out: &mut Sink,
-        columns: &mut Columns,
-    ) -> Result<usize, TraceError>;
-
-    /// As [`Decoder::time`].
-    fn time(&self) -> TimeMeaning;
-}
-
-/// A decoder of columns as one of records.
-pub(crate) struct Rows<D> {
-    decoder: D,
-    columns: Columns,
-}
-
-impl<D: ColumnDecoder> Rows<D> {
-    pub(crate) fn of(decoder: D) -> Rows<D> {
-        Rows {
-            decoder,
-            columns: Columns::default(),
-        }
-    }
-}
-
-impl<D: ColumnDecoder> Decoder for Rows<D> {
-    fn decode(&mut self, bytes: &[u8], last: bool, out: &mut Sink) -> Result<usize, TraceError> {
-        self.columns.clear();
-        let used = self.decoder.decode(bytes, last, out, &mut self.columns)?;
-        let rows = 0..self.columns.count();
-        out.records.extend(rows.map(|row| self.columns.record(row)));
-        Ok(used)
-    }
-
-    fn columns(&mut self) -> Option<&mut dyn ColumnDecoder> {
-        Some(&mut self.decoder)
-    }
-
-    fn time(&self) -> TimeMeaning {
-        self.decoder.time()
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 
 use super::TraceError;
-use super::columns::ColumnDecoder;
+use super::columns::Columns;
 use super::record::Record;
 
 /// A trace format, one file and one line in the table each.
@@ -203,6 +203,21 @@ pub trait Decoder: Send {
     }
 
     /// What the format's time stamps are; asked after the first records.
+    fn time(&self) -> TimeMeaning;
+}
+
+/// Turns bytes into columns: the decoder of a format that tells no more of a request.
+pub(crate) trait ColumnDecoder: Send {
+    /// As [`Decoder::decode`], but for where requests go.
+    fn decode(
+        &mut self,
+        bytes: &[u8],
+        last: bool,
+        out: &mut Sink,
+        columns: &mut Columns,
+    ) -> Result<usize, TraceError>;
+
+    /// As [`Decoder::time`].
     fn time(&self) -> TimeMeaning;
 }
 

@@ -45,6 +45,7 @@ mod pairing;
 mod parquet;
 mod perf_text;
 mod plain;
+mod rows;
 mod rwbs;
 mod sort;
 mod source;

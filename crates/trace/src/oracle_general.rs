@@ -10,9 +10,12 @@
 //! whole seconds that hardly ever step back. Objects of no bytes are left out, as libCacheSim does.
 
 use super::TraceError;
-use super::columns::{ColumnDecoder, Columns, Rows};
-use super::decode::{Anomaly, Choice, Format, Options, Probe, Reads, Sink, TimeKind, TimeMeaning};
+use super::columns::Columns;
+use super::decode::{
+    Anomaly, Choice, ColumnDecoder, Format, Options, Probe, Reads, Sink, TimeKind, TimeMeaning,
+};
 use super::record::TraceOp;
+use super::rows::Rows;
 
 /// Bytes of a record.
 const RECORD_BYTES: usize = 24;

@@ -60,7 +60,15 @@ fn by_columns(paths: &[PathBuf], how: &OpenOptions) -> End {
 }
 
 fn same(paths: &[PathBuf], how: &OpenOptions, what: &str) -> End {
-    let (records, columns) = (by_records(paths, how), by_columns(paths, how));
+    // How far is read beyond a limit, and so what is known of what lies there, is each way's own.
+    let within = |end: End| match how.limit {
+        Some(_) => end.map(|(rows, _)| (rows, String::new())),
+        None => end,
+    };
+    let (records, columns) = (
+        within(by_records(paths, how)),
+        within(by_columns(paths, how)),
+    );
     assert!(
         records == columns,
         "{what}: {} and {}",
@@ -129,25 +137,25 @@ fn random(rng: &mut Rng, count: u32, one_in: u64, back: u64) -> Vec<u8> {
 fn the_straight_way_is_the_same_way() {
     let folder = tempfile::tempdir().unwrap();
     let mut refused = 0;
-    for seed in 0..24 {
+    for seed in 0..8 {
         let mut rng = Rng::stream(seed, "columns");
         // Some never leave the straight way, some do at once, some when requests have been given out; and some step back too far.
-        let one_in = [1 << 40, 3, 100_000, 170_000][seed as usize % 4];
-        let back = 1 + seed / 12;
-        let bytes = random(&mut rng, 300_000, one_in, back);
+        let one_in = [1 << 40, 3, 100_000, 150_000][seed as usize % 4];
+        let back = 1 + seed / 4;
+        let bytes = random(&mut rng, 200_000, one_in, back);
         let path = [file(&folder, "objects", &bytes)];
         let mut how = objects();
         how.decode = Options {
-            block_size: [None, Some(4096)][seed as usize / 4 % 2],
+            block_size: [None, Some(4096)][seed as usize / 2 % 2],
             ..Options::default()
         };
         refused += u32::from(same(&path, &how, &format!("seed {seed}")).is_err());
-        for limit in [1, 5, 140_000, 300_000] {
+        for limit in [5, 140_000] {
             how.limit = Some(limit);
             let _ = same(&path, &how, &format!("seed {seed}, limit {limit}"));
         }
     }
-    assert!((1..12).contains(&refused), "{refused} of 24 are refused");
+    assert!((1..6).contains(&refused), "{refused} of 8 are refused");
 }
 
 #[test]
