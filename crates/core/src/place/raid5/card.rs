@@ -1,7 +1,7 @@
 //! The card of rotating parity: what it is called, what can be set, what is counted.
 
 use super::Raid5;
-use super::geometry::Geometry;
+use super::geometry::{EXTENT, Geometry};
 use super::seats::Seat;
 use crate::contract::Placement;
 use crate::maplog::RowsTable;
@@ -163,13 +163,6 @@ pub(super) const MEASURES: &[Measure] = &[
     )
     .of_run(),
 ];
-
-pub(super) const EXTENT: Knob = Knob::integer(
-    "extent_stripes",
-    1,
-    1..=1_048_576,
-    "arrays above 1: stripes on one of them before the next one's turn",
-);
 
 /// What can be set.
 pub(super) const KNOBS: &[Knob] = &[

@@ -10,11 +10,10 @@
 //!
 //! Source: Lee and Katz, "Performance consequences of parity placement in disk arrays", ASPLOS 1991. O(1).
 
-use super::card::EXTENT;
 use super::seats::Seat;
 use crate::io::Data;
 use crate::maplog::Parities;
-use crate::registry::{ConfigError, Knobs};
+use crate::registry::{ConfigError, Knob, Knobs};
 use crate::units::{BLOCK_BYTES, Blocks, Extent, Lba, Pba};
 
 /// How a volume lies on its arrays.
@@ -111,6 +110,14 @@ impl Stripe {
         Rows { from, to }
     }
 }
+
+/// How far arrays go side by side.
+pub(super) const EXTENT: Knob = Knob::integer(
+    "extent_stripes",
+    1,
+    1..=1_048_576,
+    "arrays above 1: stripes on one of them before the next one's turn",
+);
 
 /// Drives that do not make up so many arrays.
 fn misfit(disks: u64, arrays: u64, spares: u64) -> ConfigError {
