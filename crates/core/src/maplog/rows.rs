@@ -5,8 +5,8 @@
 //!
 //! ```text
 //! 0     head        prelude (sequence = 0) | drives 2 | arrays 2 | spares 2 | 2 of zeros | strip 8 | extent 8 | a drive's blocks 8
-//! 64    count       entries that there is room for, as the first block of an entry
-//! 88    entries     three words each
+//! 64    count       checksum 32 bits | entries that there is room for 32
+//! 72    entries     three words each
 //! word  checksum 32 bits, of the volume and the rest | kind 16 | drive 16
 //! word  first block, or seat
 //! word  behind the last one
@@ -25,8 +25,9 @@ use super::format::{self, Damage, Fault, PARITIES, PRELUDE_BYTES, Place, put, u6
 /// Entries that the table grows by.
 const UNIT: usize = 128;
 const COUNT_AT: usize = PRELUDE_BYTES + 32;
-const ENTRY_BYTES: usize = 24;
-const ENTRIES_AT: usize = COUNT_AT + ENTRY_BYTES;
+const WORD_BYTES: usize = 8;
+const ENTRY_BYTES: usize = 3 * WORD_BYTES;
+const ENTRIES_AT: usize = COUNT_AT + WORD_BYTES;
 
 /// What the table is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,9 +92,8 @@ struct Words {
     to: u64,
 }
 
-/// The kinds of entries that say nothing of blocks.
+/// The kind of an entry that nobody uses.
 const UNUSED: u16 = 0;
-const COUNT: u16 = 3;
 
 /// The table, as its bytes survive a power cut at any instant.
 #[derive(Clone, Debug)]
@@ -159,14 +159,13 @@ impl RowsTable {
             }
         }
         let mut table = RowsTable::of(of, bytes);
-        let count = table.read(COUNT_AT)?;
-        let most = (table.bytes.len() - ENTRIES_AT) / ENTRY_BYTES;
-        if count.kind != COUNT || count.from > most as u64 {
-            let fault = Fault::outside("entries", count.from, 0, most as u64);
+        let count = table.count()?;
+        let most = ((table.bytes.len() - ENTRIES_AT) / ENTRY_BYTES) as u64;
+        if u64::from(count) > most {
+            let fault = Fault::outside("entries", count.into(), 0, most);
             return Err(fault.at(Place::Nvram(COUNT_AT)));
         }
         // What was grown into when the power went is not counted yet.
-        let count = count.from as u32;
         table.bytes.truncate(Index(count).at());
         let mut found = Vec::new();
         for index in (0..count).rev().map(Index) {
@@ -230,7 +229,7 @@ impl RowsTable {
         put(&mut self.bytes, index.at(), &word.to_le_bytes());
     }
 
-    /// Makes room. The new entries are there before they are counted.
+    /// Makes room. The new entries are there before they are counted, by one word.
     fn grow(&mut self) {
         let count = (self.bytes.len() - ENTRIES_AT) / ENTRY_BYTES;
         let end = count + UNIT;
@@ -239,15 +238,19 @@ impl RowsTable {
             self.store_unused(index);
             self.unused.push(index);
         }
-        self.store(
-            COUNT_AT,
-            &Words {
-                kind: COUNT,
-                drive: 0,
-                from: end as u64,
-                to: 0,
-            },
-        );
+        let count = end as u64;
+        let word = u64::from(self.sum(&[count])) | count << 32;
+        put(&mut self.bytes, COUNT_AT, &word.to_le_bytes());
+    }
+
+    /// Entries that there is room for.
+    fn count(&self) -> Result<u32, Damage> {
+        let word = u64_at(&self.bytes, COUNT_AT);
+        let count = word >> 32;
+        let allowed = self.sum(&[count]);
+        format::check_sum(word as u32, allowed)
+            .map_err(|fault| fault.at(Place::Nvram(COUNT_AT)))?;
+        Ok(count as u32)
     }
 
     /// The last word that is written commits.
@@ -399,6 +402,25 @@ mod tests {
         }
         expected.sort_unstable_by_key(|(index, _)| *index);
         assert!(expected.len() > UNIT, "it has grown");
+        assert_eq!(found(&table), expected);
+    }
+
+    /// Of what was there one word changes, the count: what is found has all entries, whether that was written or not.
+    #[test]
+    fn a_power_cut_while_the_table_grows_leaves_all_entries() {
+        let mut rng = Rng::stream(3, "rows");
+        let mut table = RowsTable::new(&OF);
+        (0..UNIT).for_each(|_| _ = table.add(&any(&mut rng)));
+        let (before, expected) = (table.bytes().to_vec(), found(&table));
+        table.grow();
+        let mut bytes = table.bytes().to_vec();
+        let words = (0..before.len()).step_by(WORD_BYTES);
+        let differs = |at: &usize| before[*at..*at + WORD_BYTES] != bytes[*at..*at + WORD_BYTES];
+        let changed: Vec<usize> = words.filter(differs).collect();
+        assert_eq!(changed, [COUNT_AT]);
+        bytes[..before.len()].copy_from_slice(&before);
+        let (again, _) = RowsTable::recover(&OF, bytes).expect("it is sound");
+        assert_eq!(found(&again), expected);
         assert_eq!(found(&table), expected);
     }
 
