@@ -9,7 +9,7 @@
 //! is hit in a size if its last instant is not before the bound. Where it is missed, the bound moves on behind the next line.
 //! When the bits are used up, the instants that are left are numbered anew.
 //!
-//! O(1) for each line that is asked for, and for each size that misses it. Four bytes for each line, and a bit for each instant.
+//! Amortised O(1) for each line that is asked for and each size. Four bytes for each line, and a bit for each instant.
 
 use nearslot_core::ids::Line;
 use prefetch_index::prefetch_index;
@@ -107,7 +107,9 @@ impl Recency {
             let is_missed = last <= *bound;
             missing += usize::from(is_missed);
             let moves = is_missed & (self.lines > *size);
-            let behind = next(&self.newest, *bound) + 1;
+            // From a bound that stays, the next one may be far: then it is looked for where it is at once, at the present instant.
+            let from = if moves { *bound } else { now };
+            let behind = next(&self.newest, from) + 1;
             *bound = if moves { behind } else { *bound };
         }
         self.hits[missing] += 1;
