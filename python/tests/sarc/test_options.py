@@ -15,8 +15,10 @@ from nearslot.experiments.sarc import (
     Options,
     anomaly,
     matrix,
+    neighbours,
     own,
     saturation,
+    scaling,
     sensitivity,
     setup,
     workload,
@@ -67,9 +69,9 @@ def stop(*_: Any, **__: Any) -> None:  # noqa: ANN401
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
     """Options, in a study that runs nothing."""
-    for module in (setup, sensitivity, saturation):
+    for module in (setup, sensitivity, saturation, scaling):
         monkeypatch.setattr(module, "replace", quietly)
-    for module in (setup, anomaly, own, workload):
+    for module in (setup, anomaly, neighbours, own, workload):
         monkeypatch.setattr(module, "compare", stop)
     monkeypatch.setattr(setup, "_KNOWN", Empty())
     return Watched()
@@ -98,6 +100,8 @@ def test_an_experiment_says_what_it_goes_by(
         (["sarc-own", "--threshold", "14"], "threshold = 14 (allowed: left out for sarc-own"),
         (["sarc-fig6", "sarc-table2", "--half", "both"], "left out for sarc-fig6, sarc-table2"),
         (["sarc-saturation", "--load-percent", "100"], "load-percent = 100"),
+        (["sarc-neighbours", "--nvs-percent", "25"], "nvs-percent = 25"),
+        (["sarc-scale", "--half", "both"], "half = both (allowed: left out for sarc-scale"),
     ],
 )
 def test_an_option_that_no_chosen_experiment_goes_by_is_refused(
@@ -114,3 +118,11 @@ def test_recorded_traces_that_are_missing_are_told(
     told = EXPERIMENTS["sarc-own"].told_left_out(Options())
     assert told.startswith("without the points of vm, tpcc, postgres, ")
     assert not {"vm", "tpcc", "postgres"} & {one.load for one in matrix.points("x", "")}
+
+
+def test_points_that_another_drive_has_not_are_told() -> None:
+    left_out = EXPERIMENTS["sarc-own"].told_left_out
+    assert "spc1" not in left_out(Options())
+    assert left_out(Options(drive="modern-20tb")).endswith("shares of a scsi-10k-73gb")
+    assert "spc1" not in {one.load for one in matrix.points("modern-20tb", "")}
+    assert "spc1" in {one.load for one in matrix.points(Options.drive, "")}

@@ -150,16 +150,19 @@ def _recorded(folder: Path | None) -> dict[str, Path | None]:
     }
 
 
-def left_out(traces: str) -> str:
-    """Loads of the matrix whose recorded traces are not here, in words; empty if all are."""
+def left_out(drive: str, traces: str) -> str:
+    """Loads of the matrix that cannot be run here, and why, in words; empty if all can."""
     files = _recorded(Path(traces) if traces else None)
     missing = [name for name, file in files.items() if file is None or not file.exists()]
-    if not missing:
-        return ""
-    return (
-        f"without the points of {', '.join(missing)}, whose recorded traces are not here: "
-        "vm is in the folder of --traces, the others are in a checkout of the sources"
-    )
+    told = []
+    if missing:
+        told.append(
+            f"without the points of {', '.join(missing)}, whose recorded traces are not here: "
+            "vm is in the folder of --traces, the others are in a checkout of the sources"
+        )
+    if drive != Options.drive:
+        told.append(f"without those of spc1, whose volumes are shares of a {Options.drive}")
+    return "; ".join(told)
 
 
 def _of_traces(drive: str, folder: Path | None) -> Iterator[Point]:

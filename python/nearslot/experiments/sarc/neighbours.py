@@ -159,4 +159,5 @@ EXPERIMENT = Experiment(
     source="STOW, USENIX 2009; SIEVE, NSDI 2024",
     cells=cells,
     statements=STATEMENTS,
+    reads=frozenset({"drive", "requests", "sched", "degree"}),
 )

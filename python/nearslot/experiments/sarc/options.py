@@ -85,4 +85,4 @@ OF_MATRIX = frozenset({"traces", "half"})
 """Options of `sarc-own` alone."""
 
 OF_SYSTEM = frozenset(Options.asked()) - OF_MATRIX
-"""Options of the system that all other experiments but one run on."""
+"""Options of the published system, which all but the matrix, the anomaly and neighbours run on."""

@@ -201,5 +201,5 @@ EXPERIMENT = Experiment(
     cells=cells,
     statements=STATEMENTS,
     reads=frozenset({"drive", "requests"}) | OF_MATRIX,
-    left_out=lambda options: left_out(options.traces),
+    left_out=lambda options: left_out(options.drive, options.traces),
 )

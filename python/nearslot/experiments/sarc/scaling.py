@@ -12,7 +12,7 @@ from ..frame import Experiment
 from ..statement import Found, Statement
 from ..table import Cell, Table
 from ..verdict import Check, Kind, Mean, within
-from .options import Options
+from .options import OF_SYSTEM, Options
 from .setup import BOTTOM, CONFIGURATIONS, POLICIES, SARC, TOP, Configuration, cache_of, cell
 from .table2 import OVERALL
 
@@ -108,4 +108,5 @@ EXPERIMENT = Experiment(
     source="ours",
     cells=cells,
     statements=STATEMENTS,
+    reads=OF_SYSTEM,
 )
