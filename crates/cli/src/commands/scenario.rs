@@ -172,7 +172,7 @@ fn named(args: &ScenarioArgs, scenario: &Scenario) -> Result<Vec<(String, Vec<St
         let sizes = sizes.split(',').map(str::trim);
         caches.extend(sizes.map(|size| format!("{cache}:{SIZE}={size}")));
     }
-    // One that is none is refused as that, by its own name.
+    // The optimum, which no stack can have, is refused later, by its name.
     if caches.iter().all(|cache| cache == "none") {
         let allowed = "left out where there is no cache";
         return Err(Failure::usage(ConfigError::value(

@@ -11,9 +11,9 @@ pub const KNOBS: &[Knob] = &COMMON;
 
 pub(super) const SETTINGS: usize = 6;
 
-/// The setting that says what enters as it is written, and its value with which sequences do as such.
+/// The setting that says which pages that are written enter.
 pub const WRITES: &str = "writes";
-/// See [`WRITES`].
+/// Its value with which all do, those of a sequence of writes as part of a sequence.
 pub const CLASSED: &str = "classed";
 
 /// No size was said.

@@ -4,9 +4,9 @@
 //! places with a page here and there, which take long while the buffer fills. Here both wait apart, each by address with a hand of its own, and what is written once in a
 //! sequence takes no room from what is written again.
 //!
-//! *From the paper* (its abstract; of the text nothing was at hand): the two queues, of sequences and of the rest; that their sizes adapt to the load without end; that the
+//! *From the paper* (its abstract; of the text nothing was at hand): the two queues, of sequences and of the rest; that their sizes adapt to the load all the time; that the
 //! order goes by address and by recency as WOW's does, whose rule the rest has here: written again is passed over once; that the rate of destages is to be steady, with the buffer neither empty
-//! nor full for long. *From the task that this part was made for*: a desired size of the queue of sequences, and that units go from one queue for a while, so
+//! nor full for long. *Taken as known of it, without a source at hand*: a desired size of the queue of sequences, and that units go from one queue for a while, so
 //! that a drive sees a train of near writes.
 //!
 //! *Ours*, where the sources at hand say nothing:

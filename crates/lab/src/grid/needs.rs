@@ -15,14 +15,14 @@ use super::Point;
 pub(super) fn check(points: &[Point]) -> Result<(), ConfigError> {
     for need in Need::ALL {
         let with = |point: &&Point| point.scenario.provides(need);
-        let all = |point: &Point, part: &PartConfig| {
+        let has = |point: &Point, part: &PartConfig| {
             let mut parts = point.scenario.parts.iter();
             parts.any(|(_, other)| other == part)
         };
         for point in points.iter().filter(|point| !with(point)) {
             for (part, error) in point.scenario.parts.needing(need) {
                 let mut met = points.iter().filter(with);
-                if !met.any(|point| all(point, part)) {
+                if !met.any(|point| has(point, part)) {
                     return Err(error);
                 }
             }
