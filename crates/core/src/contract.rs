@@ -642,6 +642,10 @@ pub trait Destage: Send {
     }
 }
 
+/// So many lines before one is asked for its cache is told to have what it knows of it fetched, in [`Cache::ask`]: with fewer it would not have come from memory
+/// by then, and with many more it would have left the processor's nearest cache again.
+const SOON: usize = 16;
+
 /// Which lines of a volume stay in memory. It names lines by numbers and knows nothing of what is in them.
 ///
 /// A line that is asked for is hit or missed. One that was missed enters when it has been brought, and before, others leave if
@@ -734,7 +738,7 @@ pub trait Cache: Send {
     fn ask(&mut self, capacity: usize, asked: &[Line], next: &[u32]) -> u64 {
         let mut misses = 0;
         for (index, line) in asked.iter().copied().enumerate() {
-            self.fetch(asked[(index + 16).min(asked.len() - 1)]);
+            self.fetch(asked[(index + SOON).min(asked.len() - 1)]);
             if self.looks_ahead() {
                 self.look_ahead(next[index]);
             }
