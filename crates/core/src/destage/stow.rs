@@ -16,7 +16,7 @@
 //!   A queue that is empty has no turn.
 //! - A unit that is written again soon after it went says that its queue is too small: the desired size moves by a unit's pages. Soon is within the last
 //!   pages that went from this queue, a 32nd of the buffer. It must come back as what it went as; a unit that went out of turn, as all of it was there or somebody waited for
-//!   it, says nothing.
+//!   it, says nothing. One that could not be written, and waits again, counts as one that came back.
 //! - The rate is that of all buffers: in proportion between two marks. What makes it steadier is the two queues.
 //!
 //! O(log n), and amortised O(log n) for each unit that is passed over.
