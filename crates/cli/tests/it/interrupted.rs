@@ -153,7 +153,7 @@ fn a_search_keeps_what_was_found() {
         "--format=json",
     ];
     let child = started("", &words);
-    let_work(&child, Duration::from_millis(1_500));
+    let_work(&child, Duration::from_millis(500));
     send(&child, "TERM");
     let output = ended(child);
     assert_eq!(output.status.code(), Some(4), "{}", told(&output));
@@ -187,7 +187,7 @@ fn hit_rates_stopped(size: &str) -> Output {
             }
         }
     });
-    let_work(&child, Duration::from_millis(500));
+    let_work(&child, Duration::from_millis(1_500));
     send(&child, "TERM");
     let output = ended(child);
     writer.join().expect("it wrote");
