@@ -177,7 +177,11 @@ pub static BUFFER_MEASURES: &[Measure] = &[
         "units",
         "how often of these every block of the unit was there",
     ),
-    Measure::count("destaged_pages", "pages", "pages that went to the drives"),
+    Measure::count(
+        "destaged_pages",
+        "pages",
+        "pages of which a write to the drives began, each time that one did",
+    ),
     Measure::count(
         "failed_units",
         "units",
@@ -187,7 +191,7 @@ pub static BUFFER_MEASURES: &[Measure] = &[
     Measure::count(
         "dirty_pages",
         "pages",
-        "pages that are in the buffer at the end",
+        "pages that are in the buffer at the end, those on their way to the drives among them",
     )
     .of_run(),
     Measure::count(

@@ -32,6 +32,11 @@ pub enum Size {
 }
 
 impl Size {
+    /// Whether it is in bytes.
+    pub fn is_bytes(self) -> bool {
+        matches!(self, Size::Bytes(..))
+    }
+
     /// Whether it depends on what the trace asks for.
     pub fn is_share(self) -> bool {
         matches!(self, Size::Percent(_))

@@ -116,6 +116,8 @@ words! {
         WithoutSequences = "without-sequences",
         /// Drives could not be rebuilt as fast as was asked, or there was nothing to rebuild.
         Rebuild = "rebuild",
+        /// A write buffer kept all that was written, took none of it, or gave some of it up.
+        Buffer = "buffer",
         /// Combinations of a grid that would be the same as others are not run.
         LeftOut = "left-out",
     }

@@ -65,6 +65,34 @@ fn what_cannot_be_asked_is_refused() {
     }
 }
 
+#[test]
+fn a_size_in_bytes_is_none_of_requests() {
+    let desk = Desk::new();
+    let trace = desk.trace(100);
+    let ask = ["hitrate", word(&trace), "--unit", "request", "--size"];
+    let output = nearslot(&[&ask[..], &["10lines,1MiB"]].concat());
+    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+    let said = told(&output);
+    assert!(
+        said.contains("1MiB") && said.contains("whatever its length"),
+        "{said}"
+    );
+}
+
+#[test]
+fn records_that_were_left_out_are_told() {
+    let desk = Desk::new();
+    let rows = "time_us,lba,blocks,op\n0,0,8,R\n1,8,8,R\n2,16,8,?\n3,24,0,R\n4,0,8,R\n";
+    let trace = desk.file("bad.csv", rows);
+    let ask = ["hitrate", word(&trace), "--size", "1lines"];
+    let output = nearslot(&[&ask[..], &["--format", "json"]].concat());
+    let found: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let warnings = found["warnings"].as_array().expect("warnings");
+    let kinds: Vec<_> = warnings.iter().map(|warning| &warning["kind"]).collect();
+    assert_eq!(kinds, ["bad-records", "zero-length"], "{found}");
+    assert_eq!(found["requests"], 3);
+}
+
 /// Whoever names no sizes is not told that one is too small.
 #[test]
 fn sizes_that_nobody_named_are_large_enough() {

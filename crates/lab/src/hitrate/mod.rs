@@ -196,6 +196,7 @@ pub fn hit_rates(
     refuse_twice("cache", &question.caches)?;
     refuse_twice("size", &question.sizes)?;
     refuse_requests(question)?;
+    refuse_bytes(question)?;
     for cache in &question.caches {
         refuse_settings(cache)?;
     }
@@ -220,6 +221,7 @@ pub fn hit_rates(
         return Err(RunError::Stopped(what.to_owned()));
     }
     let mut warnings = Vec::from_iter(cut_short(&whole, rows.len(), asking.len()));
+    warnings.append(&mut whole.left_out);
     warnings.extend(holding_all(&rows, &asking, footprint));
     warnings.extend(without_sequences(&policies));
     let mut found = HitRates {
@@ -285,6 +287,18 @@ fn refuse_requests(question: &Question) -> Result<(), RunError> {
         "true",
         allowed,
     )))
+}
+
+/// Refuses a size in bytes where requests are cached as wholes, whatever their length.
+fn refuse_bytes(question: &Question) -> Result<(), ConfigError> {
+    let mut sizes = question.sizes.iter();
+    match sizes.find(|size| size.is_bytes()) {
+        Some(size) if question.unit == Unit::Request => {
+            let allowed = "so many lines, or a share: with unit = request each counts as one, whatever its length";
+            Err(ConfigError::value("size", &size.to_string(), allowed))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What misses are held against.

@@ -9,7 +9,9 @@ use super::asked::{Asked, Flow};
 use super::jobs::{self, Batch, Jobs, Policy};
 use super::{Question, Size, Which};
 use crate::error::RunError;
+use crate::inspect;
 use crate::sim::Control;
+use crate::warning::Warning;
 
 /// Simulations go on while the trace is read if their caches have so many lines at most: larger ones wait until it is known how many
 /// lines there are, as some take memory by what they are to hold.
@@ -24,6 +26,8 @@ pub(super) struct Whole {
     pub(super) jobs: Option<Jobs>,
     pub(super) files: Vec<String>,
     pub(super) format: String,
+    /// What of the trace is not among its requests.
+    pub(super) left_out: Vec<Warning>,
     /// Whether it was told to stop before the end.
     pub(super) is_cut_short: bool,
 }
@@ -62,6 +66,8 @@ pub(super) fn read(
     let header = reader.header();
     header.needs_most_records()?;
     let (files, format) = (header.files.clone(), header.format.clone());
+    let mut left_out = Vec::from_iter(inspect::lost(header, asked.requests));
+    left_out.extend(inspect::left_out(header));
     if asked.footprint() == 0 {
         let what = match (question.which, asked.lines) {
             (Which::All, 0) => "has neither reads nor writes",
@@ -77,6 +83,7 @@ pub(super) fn read(
         jobs,
         files,
         format,
+        left_out,
         is_cut_short,
     })
 }

@@ -6,9 +6,10 @@ use crate::number::list;
 /// So many sizes are told one by one.
 const EACH_MAX: usize = 3;
 
-/// What misses least at each size, and what no policy could miss less than.
+/// What misses least at each size, from the smallest on, and what no policy could miss less than.
 pub(super) fn headline(found: &HitRates) -> String {
-    let sizes = sizes(found);
+    let mut sizes = sizes(found);
+    sizes.sort_by_key(|rows| rows[0].lines);
     let telling: Vec<&[&Row]> = sizes
         .iter()
         .map(Vec::as_slice)
@@ -204,6 +205,8 @@ mod tests {
             said(&more, None),
             "lru misses 50.0 % at 1% to 2.00 % at 20%, at 4 of 4 sizes."
         );
+        let turned: Vec<_> = more.iter().rev().copied().collect();
+        assert_eq!(said(&turned, None), said(&more, None));
         let near = [rows[0], rows[3]];
         assert_eq!(
             said(&near, Some(0.03)),

@@ -1,7 +1,7 @@
 //! What is said beside the numbers: before anything runs, of each run, and of all of them.
 
 use nearslot_core::config::{StackConfig, is_lru_but_for_sequences};
-use nearslot_core::contract::{Blueprint, Cache, Faults, Placement};
+use nearslot_core::contract::{Blueprint, Cache, Destage, Faults, Placement};
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::WriteCache;
 use nearslot_core::registry::{ConfigError, Kind, KindCard, Need, written};
@@ -486,13 +486,43 @@ fn lost(tally: Tally) -> Vec<Warning> {
 
 /// What to know of caches: that nobody knows what the drives' do at a power cut, that the stack's holds everything.
 pub(super) fn of_caches(
-    scenario: &Scenario,
+    (run, scenario): (&Run, &Scenario),
     (blueprint, stack): (&dyn Blueprint, &Stack),
     trace: Option<&LoadedTrace>,
 ) -> Result<impl Iterator<Item = Warning>, RunError> {
     let unknown = unknown_cache(&scenario.drive.name, blueprint, stack);
     let all = holds_all(&scenario.stack()?, trace)?;
-    Ok(unknown.into_iter().chain(all))
+    Ok(unknown.into_iter().chain(all).chain(of_buffer(run)))
+}
+
+/// That a write buffer gave up what was answered, or that its writes were so few, or so large, that they do not show what it is worth.
+fn of_buffer(run: &Run) -> Option<Warning> {
+    let key = <dyn Destage as Kind>::CARD.key;
+    let count = |name: &str| {
+        let count = run.measure(key, name).map(|count| count.value() as u64);
+        count.unwrap_or(0)
+    };
+    let pages = |name: &str| counted(count(name), "page");
+    let text = if count("given_up_pages") > 0 {
+        format!(
+            "{} of answered writes could not be written and are in the write buffer alone",
+            pages("given_up_pages")
+        )
+    } else if count("destaged_pages") == 0 && count("dirty_pages") > 0 {
+        format!(
+            "nothing went from the write buffer to the drives while the run was measured, and {} are in it at the end: \
+             what writes cost the drives is not in these times, and a longer run tells it",
+            pages("dirty_pages")
+        )
+    } else if count("written_pages") == 0 && count("through_writes") > 0 {
+        let writes = counted(count("through_writes"), "write");
+        format!(
+            "{writes} went past the write buffer, and none into it: they are larger than it, or it is full of what cannot be written"
+        )
+    } else {
+        return None;
+    };
+    Some(Warning::new(WarningKind::Buffer, text).of_run(&run.label))
 }
 
 /// That a read cache has room for all that the trace asks for, if it has.
@@ -520,6 +550,35 @@ fn holds_all(
 mod tests {
     use super::*;
     use crate::outcome::Number;
+
+    #[test]
+    fn a_write_buffer_that_does_not_show_what_it_is_worth_is_told() {
+        let told = |counts: [u64; 5]| {
+            let names = [
+                "written_pages",
+                "through_writes",
+                "destaged_pages",
+                "dirty_pages",
+                "given_up_pages",
+            ];
+            let numbers = counts.map(Number::Count);
+            let counts = names.map(str::to_owned).into_iter().zip(numbers);
+            let key = <dyn Destage as Kind>::CARD.key.to_owned();
+            let measures = [(key, counts.collect())].into();
+            let run = Run {
+                measures,
+                ..Run::default()
+            };
+            of_buffer(&run).map(|warning| warning.text)
+        };
+        let says = |counts, words: &str| told(counts).is_some_and(|text| text.contains(words));
+        assert!(says([9, 0, 0, 9, 0], "9 pages are in it at the end"));
+        assert!(says([0, 7, 0, 0, 0], "7 writes went past"));
+        assert!(says([9, 0, 8, 1, 1], "1 page of answered writes"));
+        assert_eq!(told([9, 7, 8, 1, 0]), None);
+        assert_eq!(told([0, 0, 0, 0, 0]), None);
+        assert_eq!(of_buffer(&Run::default()), None);
+    }
 
     #[test]
     fn one_fault_of_many_kinds_is_one() {

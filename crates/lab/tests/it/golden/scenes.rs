@@ -356,7 +356,11 @@ fn buffers() -> Vec<Group> {
     let of = settings_of("buffer", destage::TABLE, &[]);
     let groups = of.into_iter().map(|(name, words)| {
         let scenes = words.into_iter().flat_map(|word| {
-            let size = if word == "none" { "" } else { ":size=200lines" };
+            // So small that units go, and few at a time, so that their order tells.
+            let size = match &*word {
+                "none" => "",
+                _ => ":size=40lines:destage_units=2",
+            };
             ["linear", "raid5:disks=4:strip_kib=8"].map(|place| {
                 let settings =
                     format!("drive=disk.toml sched=look place={place} buffer={word}{size} seed=7");
