@@ -151,10 +151,13 @@ export class View extends Appearance {
   readonly here: number[] = $derived.by(() => this.order.filter((index) => this.#here(index)));
   /** Indexes of those that are drawn. */
   readonly shown: number[] = $derived.by(() => this.here.filter((index) => this.isDrawn(index)));
-  /** Indexes of the subjects that have a run under the chosen load. */
+  /**
+   * Indexes of the subjects that have a run under the chosen load: as they come, or best first where there are more than are drawn at first, so
+   * that those which are drawn stand in front.
+   */
   readonly present: number[] = $derived.by(() => {
     const here = new Set(this.here.map((index) => this.#subjectOf[index]!));
-    return [...this.subjects.keys()].filter((subject) => here.has(subject));
+    return here.size > DRAWN_FIRST ? [...here] : [...this.subjects.keys()].filter((subject) => here.has(subject));
   });
   readonly #results: Results;
   readonly #subjectOf: number[] = [];

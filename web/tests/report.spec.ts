@@ -412,6 +412,9 @@ describe("the legend", () => {
     const { page, trouble } = await open(browser, report("many"));
     expect(await page.locator(".chip").count()).toBe(16);
     expect(await page.locator('.chip[aria-pressed="true"]').count()).toBe(8);
+    // Those that are drawn stand in front, the best first.
+    const pressed = await page.locator(".chip").evaluateAll((chips) => chips.map((chip) => chip.getAttribute("aria-pressed")));
+    expect(pressed.lastIndexOf("true")).toBe(7);
     await page.locator(".choices").getByRole("button", { name: "all" }).click();
     await settle(page);
     // Sixteen choices under each of four loads: those of one load are seen, and of its ranking twelve.

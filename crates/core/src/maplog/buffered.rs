@@ -102,7 +102,7 @@ impl BufferTable {
         of: &Whose,
         bytes: Vec<u8>,
     ) -> Result<(BufferTable, Vec<(Index, Kept)>), Damage> {
-        at_least(bytes.len(), ENTRIES_AT)?;
+        format::at_least(bytes.len(), ENTRIES_AT)?;
         let at_head = |fault: Fault| fault.at(Place::Nvram(0));
         format::unseal(&bytes[..COUNT_AT], BUFFERED, of.volume).map_err(at_head)?;
         let blocks = u64_at(&bytes, PRELUDE_BYTES);
@@ -254,14 +254,6 @@ fn kept(low: u64, page: u64, of: &Whose, index: Index) -> Result<Kept, Damage> {
     }
     let blocks = low as u8;
     Ok(Kept { page, blocks })
-}
-
-fn at_least(found: usize, needed: usize) -> Result<(), Damage> {
-    if found >= needed {
-        return Ok(());
-    }
-    let fault = Fault::outside("bytes of NVRAM", found as u64, needed as u64, u64::MAX);
-    Err(fault.at(Place::Nvram(0)))
 }
 
 #[cfg(test)]

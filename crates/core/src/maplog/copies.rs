@@ -107,14 +107,14 @@ impl CopiesTable {
         geometry: &Geometry,
         bytes: Vec<u8>,
     ) -> Result<(CopiesTable, Vec<(Index, Unsettled)>), Damage> {
-        at_least(bytes.len(), ENTRIES_AT)?;
+        format::at_least(bytes.len(), ENTRIES_AT)?;
         let head = &bytes[..COUNT_AT];
         format::unseal(head, COPIES, geometry.volume)
             .and_then(|_| check_geometry(head, geometry))
             .map_err(|fault| fault.at(Place::Nvram(0)))?;
         let mut table = CopiesTable::of(geometry, bytes);
         let count = table.read(COUNT_AT)?.chunk;
-        at_least(table.bytes.len(), Index(count).at())?;
+        format::at_least(table.bytes.len(), Index(count).at())?;
         // What was grown into when the power went is not counted yet.
         table.bytes.truncate(Index(count).at());
         let mut found = Vec::new();
@@ -263,12 +263,4 @@ impl Unsettled {
         }
         Ok(())
     }
-}
-
-fn at_least(found: usize, needed: usize) -> Result<(), Damage> {
-    if found >= needed {
-        return Ok(());
-    }
-    let fault = Fault::outside("bytes of NVRAM", found as u64, needed as u64, u64::MAX);
-    Err(fault.at(Place::Nvram(0)))
 }

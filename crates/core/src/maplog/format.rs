@@ -337,6 +337,18 @@ pub(super) fn unseal(bytes: &[u8], magic: [u8; 8], volume: u64) -> Result<u64, F
     }
 }
 
+/// That NVRAM has as many bytes as a table needs.
+///
+/// # Errors
+/// It has fewer.
+pub(super) fn at_least(found: usize, needed: usize) -> Result<(), Damage> {
+    if found >= needed {
+        return Ok(());
+    }
+    let fault = Fault::outside("bytes of NVRAM", found as u64, needed as u64, u64::MAX);
+    Err(fault.at(Place::Nvram(0)))
+}
+
 pub(super) fn check_sum(found: u32, allowed: u32) -> Result<(), Fault> {
     match found == allowed {
         true => Ok(()),

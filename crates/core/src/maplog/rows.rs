@@ -147,7 +147,7 @@ impl RowsTable {
         of: &Parities,
         bytes: Vec<u8>,
     ) -> Result<(RowsTable, Vec<(Index, Noted)>), Damage> {
-        at_least(bytes.len(), ENTRIES_AT)?;
+        format::at_least(bytes.len(), ENTRIES_AT)?;
         let at_head = |fault: Fault| fault.at(Place::Nvram(0));
         format::unseal(&bytes[..COUNT_AT], PARITIES, of.volume).map_err(at_head)?;
         let expected = head(of);
@@ -326,14 +326,6 @@ fn noted(words: &Words, of: &Parities) -> Result<Option<Noted>, Fault> {
         from,
         to,
     }))
-}
-
-fn at_least(found: usize, needed: usize) -> Result<(), Damage> {
-    if found >= needed {
-        return Ok(());
-    }
-    let fault = Fault::outside("bytes of NVRAM", found as u64, needed as u64, u64::MAX);
-    Err(fault.at(Place::Nvram(0)))
 }
 
 #[cfg(test)]

@@ -396,7 +396,8 @@ impl Stack {
     }
 
     /// What of the write buffer has to survive a power cut, beside the bytes of the blocks that it has ([`Stack::in_buffer`]): which blocks these are.
-    /// None if there is no buffer.
+    /// None if there is no buffer. It has changed when an input was taken, before whoever keeps the bytes has carried out what the stack says then
+    /// ([`Move::Buffer`](crate::memory::Move::Buffer)): these bytes are to be there before the table is seen by a power cut.
     pub fn nvram_of_buffer(&self) -> Option<&[u8]> {
         self.memory.as_ref().and_then(|memory| memory.nvram())
     }

@@ -220,8 +220,7 @@ pub fn hit_rates(
         let what = "the trace was read, and no simulation went through all of it";
         return Err(RunError::Stopped(what.to_owned()));
     }
-    let mut warnings = Vec::from_iter(cut_short(&whole, rows.len(), asking.len()));
-    warnings.append(&mut whole.left_out);
+    let mut warnings = missing(&mut whole, rows.len(), asking.len());
     warnings.extend(holding_all(&rows, &asking, footprint));
     warnings.extend(without_sequences(&policies));
     let mut found = HitRates {
@@ -346,6 +345,13 @@ impl Rows {
                 .map(|requests| missed.requests as f64 / requests as f64),
         }
     }
+}
+
+/// What of the trace is not in the numbers.
+fn missing(whole: &mut Whole, rows: usize, planned: usize) -> Vec<Warning> {
+    let mut warnings = Vec::from_iter(cut_short(whole, rows, planned));
+    warnings.append(&mut whole.left_out);
+    warnings
 }
 
 /// What an interruption left out.

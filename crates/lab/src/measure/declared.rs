@@ -84,7 +84,12 @@ impl Counts {
 
     /// As they are told: what is of the measured part without what was counted before.
     fn told(&self, before: &Counts) -> Measures {
-        let since = |of| self.number(of) - before.number(of);
+        let since = |of: (&'static str, &'static str)| {
+            let since = self.number(of).checked_sub(before.number(of));
+            since.unwrap_or_else(|| {
+                panic!("{of:?} has fallen, and what counts from the begin of a run only grows")
+            })
+        };
         let mut found = Measures::new();
         for (&(key, name), (measure, number)) in &self.0 {
             let number = match measure.over {

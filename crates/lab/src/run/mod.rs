@@ -364,11 +364,7 @@ fn run(
     let lost = left_out(&run, workload.tally(), (onset, batches), &at_end);
     let mut warnings = [warnings(&run, (count, load.depth), late), lost.clone()].concat();
     warnings.extend(hold_beside(&mut run, &*workload, &stack));
-    warnings.extend(of_caches(
-        (&run, scenario),
-        (&*blueprint, &stack),
-        grid.trace,
-    )?);
+    warnings.extend(of_caches(scenario, (&*blueprint, &stack), grid.trace)?);
     Ok(Some(Finished {
         warnings,
         lost,

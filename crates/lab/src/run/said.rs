@@ -160,6 +160,7 @@ pub(super) fn warnings(
         warnings.push(Warning::new(WarningKind::Saturated, text).of_run(&run.label));
     }
     warnings.extend(never_full(&run.label, depth, count));
+    warnings.extend(of_buffer(run));
     warnings
 }
 
@@ -486,13 +487,13 @@ fn lost(tally: Tally) -> Vec<Warning> {
 
 /// What to know of caches: that nobody knows what the drives' do at a power cut, that the stack's holds everything.
 pub(super) fn of_caches(
-    (run, scenario): (&Run, &Scenario),
+    scenario: &Scenario,
     (blueprint, stack): (&dyn Blueprint, &Stack),
     trace: Option<&LoadedTrace>,
 ) -> Result<impl Iterator<Item = Warning>, RunError> {
     let unknown = unknown_cache(&scenario.drive.name, blueprint, stack);
     let all = holds_all(&scenario.stack()?, trace)?;
-    Ok(unknown.into_iter().chain(all).chain(of_buffer(run)))
+    Ok(unknown.into_iter().chain(all))
 }
 
 /// That a write buffer gave up what was answered, or that its writes were so few, or so large, that they do not show what it is worth.
