@@ -644,7 +644,7 @@ pub trait Destage: Send {
 
 /// So many lines before one is asked for its cache is told to have what it knows of it fetched, in [`Cache::ask`]: with fewer it would not have come from memory
 /// by then, and with many more it would have left the processor's nearest cache again.
-const SOON: usize = 16;
+pub const SOON: usize = 16;
 
 /// Which lines of a volume stay in memory. It names lines by numbers and knows nothing of what is in them.
 ///
@@ -657,6 +657,7 @@ pub trait Cache: Send {
     /// A line will be asked for in a moment: what is known of it may be fetched from memory.
     #[inline]
     fn fetch(&self, _line: Line) {}
+
     /// Whether a line is in the cache.
     fn holds(&self, line: Line) -> bool;
 

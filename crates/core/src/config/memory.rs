@@ -42,15 +42,18 @@ pub fn is_lru_but_for_sequences(cache: &PartConfig) -> Result<bool, ConfigError>
 impl Parts {
     /// How large the cache is to be, as it was said.
     pub fn cache_size(&self) -> Option<String> {
-        let mut knobs = self.of::<dyn Cache>().knobs.iter();
-        let size = knobs.find(|(key, _)| key == SIZE);
-        size.map(|(_, size)| size.to_string())
+        self.of_cache(SIZE).map(ToString::to_string)
     }
 
     /// Whether the cache is told which writes are part of a sequence.
     pub(super) fn tell_written_sequences(&self) -> bool {
+        self.of_cache(WRITES) == Some(&KnobValue::Text(CLASSED.to_owned()))
+    }
+
+    /// A setting of the cache, if it was given.
+    fn of_cache(&self, key: &str) -> Option<&KnobValue> {
         let mut knobs = self.of::<dyn Cache>().knobs.iter();
-        knobs.any(|(key, value)| key == WRITES && *value == KnobValue::Text(CLASSED.to_owned()))
+        knobs.find_map(|(given, value)| (given == key).then_some(value))
     }
 }
 

@@ -109,3 +109,13 @@ impl Destage for Circle {
         self.units.len()
     }
 }
+
+/// How a unit of one page is written, in tests.
+#[cfg(test)]
+pub(super) fn how(again: bool) -> Written {
+    Written {
+        again,
+        pages: 1,
+        ..Written::default()
+    }
+}

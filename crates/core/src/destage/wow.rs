@@ -24,17 +24,9 @@ pub(super) static SPEC: Spec<dyn Destage> = Spec {
 
 #[cfg(test)]
 mod tests {
+    use super::super::by_address::how;
     use super::*;
-    use crate::contract::Written;
     use crate::ids::Unit;
-
-    fn how(again: bool) -> Written {
-        Written {
-            again,
-            pages: 1,
-            ..Written::default()
-        }
-    }
 
     #[test]
     fn what_was_written_again_is_passed_over_once() {

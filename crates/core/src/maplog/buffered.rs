@@ -225,8 +225,7 @@ impl BufferTable {
 
     #[inline]
     fn sum(&self, low: u64, second: u64) -> u32 {
-        let sum = crc32c::crc32c_append(self.seed, &low.to_le_bytes());
-        crc32c::crc32c_append(sum, &second.to_le_bytes())
+        format::sum(self.seed, &[low, second])
     }
 
     /// What a first word says, with this second one.

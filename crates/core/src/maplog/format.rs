@@ -337,6 +337,13 @@ pub(super) fn unseal(bytes: &[u8], magic: [u8; 8], volume: u64) -> Result<u64, F
     }
 }
 
+/// The checksum of words, that goes on from another one.
+#[inline]
+pub(super) fn sum(seed: u32, words: &[u64]) -> u32 {
+    let add = |sum: u32, word: &u64| crc32c::crc32c_append(sum, &word.to_le_bytes());
+    words.iter().fold(seed, add)
+}
+
 /// That NVRAM has as many bytes as a table needs.
 ///
 /// # Errors

@@ -269,8 +269,7 @@ impl RowsTable {
     }
 
     fn sum(&self, words: &[u64]) -> u32 {
-        let add = |sum: u32, word: &u64| crc32c::crc32c_append(sum, &word.to_le_bytes());
-        words.iter().fold(self.seed, add)
+        format::sum(self.seed, words)
     }
 
     fn read(&self, at: usize) -> Result<Words, Damage> {

@@ -11,6 +11,7 @@
 //!
 //! Amortised O(1) for each line that is asked for and each size. Four bytes for each line, and a bit for each instant.
 
+use nearslot_core::contract::SOON;
 use nearslot_core::ids::Line;
 use prefetch_index::prefetch_index;
 
@@ -18,8 +19,6 @@ use prefetch_index::prefetch_index;
 const INSTANTS_MIN: usize = 1 << 12;
 /// And so many times the lines.
 const ROOM: usize = 8;
-/// So many lines before one is asked for, what is known of it is fetched from memory.
-const SOON: usize = 16;
 /// The line was never asked for.
 const NEVER: u32 = 0;
 

@@ -329,9 +329,10 @@ fn run(
     let scenario = &point.scenario;
     let made = built(scenario, grid.trace)?;
     let (mut stack, mut drives, blueprint) = (made.stack, made.drives, made.blueprint);
+    let (given, effective) = (made.given, made.effective);
     let load = prepare(scenario, grid.trace, &stack)?;
     let (mut workload, count, window) = (load.workload, load.count, load.window);
-    let faults = made.given.faults(drives.len() as u16, &*blueprint)?;
+    let faults = given.faults(drives.len() as u16, &*blueprint)?;
     let mut recorders = recorders(point, grid, (window, drives.len()), (&*blueprint, &*faults))?
         .with_volumes(load.by_volume);
     let (below, how) = ((&mut stack, &mut drives[..]), (grid.control, &*point.label));
@@ -347,24 +348,20 @@ fn run(
     let (recorder, parts, groups) = recorders.finish(names.unwrap_or(workload.streams()))?;
     let measured = recorder.end(end);
     let (estimates, mut basis) = (estimates(&measured, grid.objectives), measured.basis());
-    let config = configuration(
-        &made.effective,
-        drives.len(),
-        &load.effective,
-        scenario.warmup,
-    );
+    let config = configuration(&effective, drives.len(), &load.effective, scenario.warmup);
     let late = from_instant(&*faults).filter(|begin| *begin <= measured.growth_from());
     let mut run = measured.run(point.label.clone(), config);
     identify(&mut run, point, foreseen, groups);
     (run.replay, run.volumes, run.simulated_in_s) = (load.replay, load.volumes, simulated_in_s);
-    count_parts(&mut run, (&stack, counted), (&made.given, grid.control))?;
+    count_parts(&mut run, (&stack, counted), (&given, grid.control))?;
     (basis.wrong_blocks, basis.met_faults) = (wrong_blocks(&run), met_faults(&run));
     let onset = Onset::of(&run, end, behind);
     let (at_end, batches) = (AtEnd::of(&stack, &*faults, end), basis.batches_ms.as_ref());
     let lost = left_out(&run, workload.tally(), (onset, batches), &at_end);
     let mut warnings = [warnings(&run, (count, load.depth), late), lost.clone()].concat();
     warnings.extend(hold_beside(&mut run, &*workload, &stack));
-    warnings.extend(of_caches(scenario, (&*blueprint, &stack), grid.trace)?);
+    let below = (&*blueprint, &stack);
+    warnings.extend(of_caches((scenario, given), below, grid.trace)?);
     Ok(Some(Finished {
         warnings,
         lost,

@@ -487,12 +487,17 @@ fn lost(tally: Tally) -> Vec<Warning> {
 
 /// What to know of caches: that nobody knows what the drives' do at a power cut, that the stack's holds everything.
 pub(super) fn of_caches(
-    scenario: &Scenario,
+    (scenario, given): (&Scenario, StackConfig),
     (blueprint, stack): (&dyn Blueprint, &Stack),
     trace: Option<&LoadedTrace>,
 ) -> Result<impl Iterator<Item = Warning>, RunError> {
     let unknown = unknown_cache(&scenario.drive.name, blueprint, stack);
-    let all = holds_all(&scenario.stack()?, trace)?;
+    // Its size as it was asked for, which may be a share.
+    let asked = StackConfig {
+        parts: scenario.parts.clone(),
+        ..given
+    };
+    let all = holds_all(&asked, trace)?;
     Ok(unknown.into_iter().chain(all))
 }
 
@@ -500,8 +505,8 @@ pub(super) fn of_caches(
 fn of_buffer(run: &Run) -> Option<Warning> {
     let key = <dyn Destage as Kind>::CARD.key;
     let count = |name: &str| {
-        let count = run.measure(key, name).map(|count| count.value() as u64);
-        count.unwrap_or(0)
+        run.measure(key, name)
+            .map_or(0, |count| count.value() as u64)
     };
     let pages = |name: &str| counted(count(name), "page");
     let text = if count("given_up_pages") > 0 {

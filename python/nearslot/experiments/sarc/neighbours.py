@@ -14,7 +14,7 @@ from ..table import Cell, Row, Table
 from ..verdict import Check, Kind, above, missing
 from . import mixes
 from .options import Options
-from .setup import write_buffer
+from .setup import highest, write_buffer
 
 BUFFERS = ("stow", "lrw", "wow", "cscan")
 """The one that takes most load first, as published."""
@@ -76,14 +76,10 @@ def _sustained(options: Options, buffer: str, seeds: Sequence[int]) -> list[Row]
         written = sum(each.requests for each in run.stream_responses if each.op == "write")
         return run.measures["buffer"]["waited_writes"] > OVERFLOWS * written
 
-    def highest(seed: int) -> int:
-        low, high = 1, HIGHEST * ARRAYS
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if overflows(middle, seed) else (middle, high)
-        return low
-
-    return [{"seed": seed, SUSTAINED: highest(seed)} for seed in seeds]
+    return [
+        {"seed": seed, SUSTAINED: highest(partial(overflows, seed=seed), 1, HIGHEST * ARRAYS)}
+        for seed in seeds
+    ]
 
 
 def _mixed(options: Options, mix: str, cache: str, seeds: Sequence[int]) -> list[Row]:

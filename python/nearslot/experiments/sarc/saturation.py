@@ -22,6 +22,7 @@ from .setup import (
     Configuration,
     arrays,
     cache_of,
+    highest,
     measured,
     scenario,
 )
@@ -54,15 +55,12 @@ def _search(options: Options, of: Configuration, policy: str, seeds: Sequence[in
         (row,) = measured(options, of, one, [seed])
         return bool(row["waited"] > OVERFLOWS)
 
-    def highest(seed: int) -> int:
-        step = arrays(options)
-        low, high = LOWEST * step, HIGHEST * step
-        while high - low > step:
-            middle = (low + high) // 2
-            low, high = (low, middle) if overflows(middle, seed) else (middle, high)
-        return low * options.scale
-
-    return [{"seed": seed, SUSTAINED: highest(seed)} for seed in seeds]
+    step = arrays(options)
+    found = []
+    for seed in seeds:
+        bsu = highest(partial(overflows, seed=seed), LOWEST * step, HIGHEST * step, step)
+        found.append({"seed": seed, SUSTAINED: bsu * options.scale})
+    return found
 
 
 def _column(of: Configuration, policy: str) -> tuple[str, dict[str, object]]:

@@ -11,8 +11,9 @@ from dataclasses import replace
 from ..frame import Experiment
 from ..statement import Found, Statement
 from ..table import Cell, Table
-from ..verdict import Check, Kind, Mean, within
+from ..verdict import Check, Kind, within
 from .options import OF_SYSTEM, Options
+from .points import lead
 from .setup import BOTTOM, CONFIGURATIONS, POLICIES, SARC, TOP, Configuration, cache_of, cell
 from .table2 import OVERALL
 
@@ -70,13 +71,10 @@ def leads_alike(table: Table) -> Found:
             moved = table.each(lambda a, b, c, d: a / b - c / d, *pairs)
             what = f"how far {other} is behind SARC, large less small, {of.name}"
             checks.append(Check(what, moved, within(-LEADS_WITHIN, LEADS_WITHIN)))
-            leads = (_lead(table, pair) for pair in (pairs[:2], pairs[2:]))
+            parts = (table.only(part=part) for part in (LARGE, SMALL))
+            leads = (lead(rows, OVERALL, other, SARC, of, LOAD) for rows in parts)
             told.append(f"{other}, {of.name}: " + ", ".join(f"{one.value:+.1%}" for one in leads))
     return Found(checks, f"behind SARC in the large part, in the small one: {'; '.join(told)}")
-
-
-def _lead(table: Table, pair: list[tuple[str, dict[str, object]]]) -> Mean:
-    return table.each(lambda one, other: one / other - 1, *pair)
 
 
 _RANGE = f"{LOAD} % of the top load, one part with {TIMES} times the arrays of the other; "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -227,6 +227,14 @@ def cell(
     one = scenario(options, configuration, load, cache)
     of = {"configuration": configuration.name, "load": load, **marks}
     return Cell(of, partial(measured, options, configuration, one))
+
+
+def highest(overflows: Callable[[int], bool], low: int, high: int, step: int = 1) -> int:
+    """The highest load that is known not to overflow, to a step; `low` does not, `high` does."""
+    while high - low > step:
+        middle = (low + high) // 2
+        low, high = (low, middle) if overflows(middle) else (middle, high)
+    return low
 
 
 def loads(options: Options) -> tuple[int, ...]:
