@@ -99,15 +99,15 @@ impl Load {
     fn fresh(&mut self, id: IoId) -> Io {
         let at = Pba(self.rng.below(self.capacity.0 / 8 - 1) * 8);
         self.sequence += 1;
+        let op = match self.rng.chance(0.67) {
+            true => Op::Read,
+            false => Op::Write,
+        };
         Io {
             id,
             sequence: self.sequence,
             stream: StreamId(0),
-            op: if self.rng.chance(0.67) {
-                Op::Read
-            } else {
-                Op::Write
-            },
+            op,
             at,
             open: false,
             len: Blocks(8),
@@ -115,6 +115,7 @@ impl Load {
             priority: 0,
             place: self.oracle.locate(at),
             fua: false,
+            sync: op == Op::Read,
         }
     }
 

@@ -33,6 +33,11 @@ pub trait Scheduler: Send {
         true
     }
 
+    /// Whether an I/O that somebody waits for is merged only with I/Os of its own stream.
+    fn keeps_apart(&self) -> bool {
+        false
+    }
+
     /// An I/O that waits here was merged with others: it is as `after` from now on, with the same name, sequence number, stream and
     /// arrival. One that keeps I/Os in order of `insert` keeps its turn.
     fn grown(&mut self, now: Instant, before: &Io, after: &Io, streams: &Streams) {

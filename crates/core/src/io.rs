@@ -30,6 +30,8 @@ pub struct Io {
     pub priority: u16,
     /// Force unit access, of a write: it ends only when its data are on the medium.
     pub fua: bool,
+    /// Synchronous: a read, or a write that somebody waits for.
+    pub sync: bool,
     /// Where `at` lies, by the drive's oracle.
     pub place: Place,
 }

@@ -21,6 +21,8 @@ pub struct Request {
     pub priority: u16,
     /// Force unit access, of a write: it is answered only when its data are on the medium.
     pub fua: bool,
+    /// Synchronous, of a write: somebody waits for it, where other writes are made behind the backs of those who asked. Reads always are.
+    pub sync: bool,
 }
 
 impl Request {
@@ -37,6 +39,7 @@ impl Request {
             arrived,
             priority: 0,
             fua: false,
+            sync: false,
         }
     }
 }

@@ -214,6 +214,12 @@ impl<T: Keyed> Sorted<T> {
         self.chunks.first()?.first()
     }
 
+    /// The item with the highest key.
+    #[inline]
+    pub fn last(&self) -> Option<&T> {
+        self.chunks.last()?.last()
+    }
+
     /// All items, in order.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.chunks.iter().flatten()

@@ -188,6 +188,7 @@ impl QueuedDrive {
             arrived: now,
             priority: 0,
             fua: command.fua,
+            sync: command.op == Op::Read,
             place: self.oracle.locate(command.at),
         };
         entry.insert((io, *command));

@@ -100,6 +100,7 @@ impl Desk {
             priority: 0,
             place: self.oracle.locate(Pba(at)),
             fua: false,
+            sync: op == Op::Read,
         };
         self.ios.push(io);
         self.scheduler.insert(self.now, &io, &Streams::default());

@@ -19,6 +19,7 @@ registry! { dyn Scheduler;
     satf,
     aged_satf,
     mq_deadline,
+    bfq,
     read_first,
     write_first,
     satf_ew,

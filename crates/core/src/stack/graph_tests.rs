@@ -29,6 +29,7 @@ fn io(id: IoId, open: bool) -> Work {
             arrived: Instant::ZERO,
             priority: 0,
             fua: false,
+            sync: false,
             place: Place::default(),
         },
         alternative: id,

@@ -5,7 +5,7 @@
 //! stream of its oldest part; its parts are kept in the order of their addresses. O(log n) for each I/O, and O(1) to join two
 //! chains; nothing is allocated once the queue has been as long as it gets.
 
-use crate::ids::{GroupId, IoId};
+use crate::ids::{GroupId, IoId, StreamId};
 use crate::io::Io;
 use crate::list::{List, Pool};
 use crate::op::Op;
@@ -18,6 +18,8 @@ struct Likeness {
     op: Op,
     priority: u16,
     group: GroupId,
+    /// Whose it is; none where that does not matter.
+    owner: Option<StreamId>,
 }
 
 /// Where an I/O that waits begins, or ends.
@@ -41,7 +43,7 @@ impl Keyed for Border {
 /// An I/O as its scheduler sees it, and the I/Os that it is made of.
 struct Whole {
     io: Io,
-    group: GroupId,
+    of: Likeness,
     parts: List,
 }
 
@@ -60,6 +62,8 @@ pub(super) struct Grown {
 pub(super) struct Merger {
     most: Blocks,
     front: bool,
+    /// Whether what somebody waits for joins only I/Os of its stream.
+    apart: bool,
     begins: Sorted<Border>,
     ends: Sorted<Border>,
     /// By name.
@@ -68,11 +72,12 @@ pub(super) struct Merger {
 }
 
 impl Merger {
-    /// Merges up to `most` blocks; only behind what waits, unless `front`.
-    pub(super) fn new(most: Blocks, front: bool) -> Merger {
+    /// Merges up to `most` blocks; only behind what waits, unless `front`. If streams are `apart`, what somebody waits for joins only I/Os of its own stream.
+    pub(super) fn new(most: Blocks, front: bool, apart: bool) -> Merger {
         Merger {
             most,
             front,
+            apart,
             begins: Sorted::default(),
             ends: Sorted::default(),
             wholes: Vec::new(),
@@ -82,9 +87,10 @@ impl Merger {
 
     /// Joins an I/O to one that waits; none if no neighbour waits.
     pub(super) fn join(&mut self, io: &Io, group: GroupId) -> Option<Grown> {
-        let behind = self.neighbour(&self.ends, io, group, io.at, io.len);
+        let of = self.likeness(io, group);
+        let behind = self.neighbour(&self.ends, of, io.at, io.len);
         let Some(behind) = behind else {
-            let ahead = self.neighbour(&self.begins, io, group, end(io), io.len);
+            let ahead = self.neighbour(&self.begins, of, end(io), io.len);
             return ahead
                 .filter(|_| self.front)
                 .map(|id| self.join_front(id, io));
@@ -97,7 +103,7 @@ impl Merger {
         };
         self.parts.push_back(&mut chain.parts, io.id);
         // It may have filled a gap.
-        let ahead = self.neighbour(&self.begins, &after, group, end(&after), after.len);
+        let ahead = self.neighbour(&self.begins, of, end(&after), after.len);
         let gone = ahead.map(|ahead| {
             let other = self.take(ahead);
             self.parts.append(&mut chain.parts, other.parts);
@@ -116,7 +122,7 @@ impl Merger {
         let parts = chain.parts;
         self.put(Whole {
             io: after,
-            group,
+            of,
             parts,
         });
         Some(match gone {
@@ -147,7 +153,7 @@ impl Merger {
         self.parts.append(&mut parts, chain.parts);
         self.put(Whole {
             io: after,
-            group: chain.group,
+            of: chain.of,
             parts,
         });
         Grown {
@@ -161,8 +167,11 @@ impl Merger {
     pub(super) fn insert(&mut self, io: &Io, group: GroupId) {
         let mut parts = List::default();
         self.parts.push_back(&mut parts, io.id);
-        let io = *io;
-        self.put(Whole { io, group, parts });
+        self.put(Whole {
+            io: *io,
+            of: self.likeness(io, group),
+            parts,
+        });
     }
 
     /// An I/O starts: nothing joins it any more. What the command is to do, if it carries out several I/Os.
@@ -200,18 +209,25 @@ impl Merger {
     fn neighbour(
         &self,
         borders: &Sorted<Border>,
-        io: &Io,
-        group: GroupId,
+        of: Likeness,
         at: Pba,
         len: Blocks,
     ) -> Option<IoId> {
-        let of = likeness(io, group);
         let found = borders.at(borders.seek(&(of, at, 0)))?;
         if (found.of, found.at) != (of, at) {
             return None;
         }
         let whole = self.whole(found.id);
         (whole.io.len + len <= self.most).then_some(found.id)
+    }
+
+    fn likeness(&self, io: &Io, group: GroupId) -> Likeness {
+        Likeness {
+            op: io.op,
+            priority: io.priority,
+            group,
+            owner: (self.apart && io.sync).then_some(io.stream),
+        }
     }
 
     fn whole(&self, id: IoId) -> &Whole {
@@ -279,22 +295,14 @@ impl Merger {
     }
 }
 
-fn likeness(io: &Io, group: GroupId) -> Likeness {
-    Likeness {
-        op: io.op,
-        priority: io.priority,
-        group,
-    }
-}
-
 fn end(io: &Io) -> Pba {
     io.at + io.len
 }
 
 fn borders(whole: &Whole) -> (Border, Border) {
-    let Whole { io, group, .. } = whole;
+    let Whole { io, of, .. } = whole;
     let begin = Border {
-        of: likeness(io, *group),
+        of: *of,
         at: io.at,
         sequence: io.sequence,
         id: io.id,

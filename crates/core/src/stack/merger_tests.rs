@@ -20,6 +20,7 @@ fn io(id: u32, op: Op, at: u64, len: u64) -> Io {
         arrived: Instant(u64::from(id)),
         priority: 0,
         fua: false,
+        sync: op == Op::Read,
         place: Place {
             cylinder: at as u32,
             ..Place::default()
@@ -33,6 +34,7 @@ const ROOT: GroupId = GroupId(0);
 struct Twin {
     most: Blocks,
     front: bool,
+    apart: bool,
     /// As the scheduler sees it, its group, and its parts.
     waiting: Vec<(Io, GroupId, Vec<IoId>)>,
 }
@@ -50,6 +52,9 @@ impl Twin {
         let fits = |(other, of, _): &(Io, GroupId, Vec<IoId>)| {
             let same = (other.op, other.priority, *of) == (like.op, like.priority, group);
             let ends = ends.is_none_or(|at| other.at + other.len == at);
+            // Of streams that are kept apart, what somebody waits for joins only what its own stream waits for.
+            let owner = |io: &Io| (self.apart && io.sync).then_some(io.stream);
+            let same = same && owner(other) == owner(like);
             same && ends && begins.is_none_or(|at| other.at == at)
         };
         let all = self.waiting.iter().enumerate().filter(|(_, one)| fits(one));
@@ -119,16 +124,20 @@ fn it_does_what_trying_all_would_do() {
     for seed in 0..40 {
         let mut rng = Rng::stream(seed, "merger");
         let (most, front) = (Blocks(6 + rng.below(20)), rng.chance(0.7));
-        let mut merger = Merger::new(most, front);
+        let apart = seed % 4 == 0;
+        let mut merger = Merger::new(most, front, apart);
         let mut twin = Twin {
             most,
             front,
+            apart,
             waiting: Vec::new(),
         };
         for id in 0..400 {
             let op = if rng.chance(0.5) { Op::Read } else { Op::Write };
             let mut one = io(id, op, rng.below(40), 1 + rng.below(4));
             one.priority = (rng.below(8) / 7) as u16;
+            one.stream = StreamId(rng.below(4) as u32 / 3);
+            one.sync |= rng.chance(0.3);
             let group = GroupId((rng.below(8) / 7) as u16);
             let (found, expected) = (merger.join(&one, group), twin.join(&one, group));
             assert_eq!(found, expected, "{one:?} in {:?}", twin.waiting);
@@ -166,7 +175,7 @@ fn it_does_what_trying_all_would_do() {
 
 /// What waits after these I/Os came: first block, length, and the oldest part of each.
 fn joined(most: u64, front: bool, ios: &[Io]) -> Vec<(u64, u64, u32)> {
-    let mut merger = Merger::new(Blocks(most), front);
+    let mut merger = Merger::new(Blocks(most), front, false);
     let mut waiting: Vec<Io> = Vec::new();
     for io in ios {
         match merger.join(io, ROOT) {
@@ -213,9 +222,34 @@ fn what_would_be_too_long_or_is_of_another_kind_stays_apart() {
 
 #[test]
 fn what_has_started_is_not_joined() {
-    let mut merger = Merger::new(Blocks(100), true);
+    let mut merger = Merger::new(Blocks(100), true, false);
     merger.insert(&io(0, Op::Read, 0, 8), ROOT);
     assert_eq!(merger.started(IoId(0)), None);
     assert_eq!(merger.join(&io(1, Op::Read, 8, 8), ROOT), None);
     assert_eq!(merger.join(&io(1, Op::Read, 8, 8), GroupId(1)), None);
+}
+
+#[test]
+fn where_streams_are_kept_apart_what_somebody_waits_for_joins_only_its_own() {
+    let joined = |first: Io, second: Io| {
+        let mut merger = Merger::new(Blocks(100), true, true);
+        assert_eq!(merger.join(&first, ROOT), None);
+        merger.insert(&first, ROOT);
+        merger.join(&second, ROOT).is_some()
+    };
+    let of = |stream, io: Io| Io {
+        stream: StreamId(stream),
+        ..io
+    };
+    let (read, next) = (io(0, Op::Read, 0, 8), io(1, Op::Read, 8, 8));
+    assert!(joined(of(5, read), of(5, next)));
+    assert!(!joined(of(5, read), of(6, next)));
+    // Writes that nobody waits for are anybody's.
+    let (write, behind) = (io(0, Op::Write, 0, 8), io(1, Op::Write, 8, 8));
+    assert!(joined(of(5, write), of(6, behind)));
+    let awaited = Io {
+        sync: true,
+        ..behind
+    };
+    assert!(!joined(of(5, write), of(5, awaited)));
 }

@@ -89,14 +89,17 @@ impl Queue {
             depth,
             merging,
         } = lane;
+        let merger = match merging {
+            Merging::None => None,
+            Merging::Contiguous { most, front } => {
+                Some(Merger::new(most, front, scheduler.keeps_apart()))
+            }
+        };
         Queue {
             scheduler,
             oracle,
             capacity,
-            merger: match merging {
-                Merging::None => None,
-                Merging::Contiguous { most, front } => Some(Merger::new(most, front)),
-            },
+            merger,
             spared: 0,
             room: Default::default(),
             queued: Queued::default(),

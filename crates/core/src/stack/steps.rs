@@ -93,6 +93,8 @@ impl Stack {
             // What a forced request waits for is forced, whatever the placement.
             fua: planned.op == Op::Write
                 && (planned.fua || planned.awaited && asked.is_some_and(|request| request.fua)),
+            sync: planned.op == Op::Read
+                || planned.awaited && asked.is_some_and(|request| request.sync),
             place: self.queues[planned.drive.index()].oracle.locate(at),
         };
         let work = Work::Io(OpenIo {

@@ -149,6 +149,7 @@ impl<'a> Desk<'a> {
             priority: 0,
             place: self.oracle.locate(ask.at),
             fua: false,
+            sync: ask.op == Op::Read,
         }
     }
 

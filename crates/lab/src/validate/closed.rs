@@ -98,6 +98,7 @@ impl Closed {
             priority: 0,
             place: self.oracle.locate(ask.at),
             fua: false,
+            sync: ask.op == Op::Read,
         }
     }
 

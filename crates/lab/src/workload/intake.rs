@@ -177,6 +177,7 @@ impl Intake {
             extent,
             priority: if known { record.priority } else { 0 },
             fua: op == Op::Write && record.flags.has(Flags::FUA),
+            sync: op == Op::Write && record.flags.has(Flags::SYNC),
             ..Request::new(self.number, op, 0, 0, Instant::ZERO)
         };
         // Some tracers (biosnoop) measure from the issue on: what came before is then not known, and taken as nothing.

@@ -25,7 +25,11 @@ impl Workload for Iometer {
     fn poll(&mut self, now: Instant) -> Option<Request> {
         self.next_arrival()?;
         self.room.enter();
-        Some(self.access.next(now))
+        // Who asks for more when it is answered waits for it.
+        Some(Request {
+            sync: true,
+            ..self.access.next(now)
+        })
     }
 
     fn replied(&mut self, now: Instant, _reply: &Reply) {

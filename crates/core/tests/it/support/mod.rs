@@ -180,6 +180,7 @@ impl Rig {
             priority: ask.priority,
             place: self.oracle.locate(Pba(ask.at)),
             fua: false,
+            sync: ask.op == Op::Read,
         };
         self.sequence += 1;
         self.now += late;

@@ -1,0 +1,923 @@
+//! Budget fair queueing: no client ruins another's latency, and who is waited for by a person is favoured.
+//!
+//! Every process has a queue; writes that nobody waits for share one for each group and priority. Queues are served in turns:
+//!
+//! ```text
+//! wf2q       who has the next turn: shares by weight, whatever the budgets
+//! turn       how much a turn may take, why it ends, what it is charged as
+//! waiting    which request of a queue goes next
+//! idling     when the drive waits for the queue that is served, though others have requests
+//! inject     what of others may be served meanwhile
+//! raise      whose weight is raised for a while: interactive and soft real-time processes
+//! burst      who is not favoured, as too many came at once
+//! merge      whose queues become one
+//! habits     what is known of a process: whether it seeks, thinks, keeps asking
+//! rate       what is known of the drive: its peak rate, whether it has a queue
+//! totals     what is counted over all queues
+//! ```
+//!
+//! Facts are those of `block/bfq-iosched.c`, Linux 6.12, with its constants, restated. A process is a stream; streams never end. Differently from there: one that
+//! asks for less than 16 KiB while it is waited for is served at once (Linux holds that back until the drive is asked again, which is at once, too);
+//! nothing is known of requests for metadata; a group is charged once a turn (`wf2q.rs`); of those that may be injected, the one that has been busy longest
+//! comes first; there is one actuator. O(log n) in queues for each I/O, but for a search for what may be injected, which looks at those that are
+//! busy until it finds one; nothing is allocated once there are as many queues as there get.
+
+mod burst;
+mod habits;
+mod idling;
+mod inject;
+mod merge;
+mod queue;
+mod raise;
+mod rate;
+mod totals;
+mod turn;
+mod waiting;
+mod wf2q;
+
+#[cfg(test)]
+mod tests;
+
+use slab::Slab;
+
+use self::burst::Burst;
+use self::habits::Habits;
+use self::idling::Idling;
+use self::inject::{Injection, Measuring};
+use self::merge::{Position, Process};
+use self::queue::{Claim, Counted, Queue, QueueKey};
+use self::raise::Raise;
+use self::rate::{Queueing, Rate};
+use self::totals::Totals;
+use self::turn::Turn;
+use self::waiting::{Arrival, Reach, Waiting};
+use self::wf2q::{Fair, GroupKey};
+use crate::contract::{Next, Queued, Scheduler, View};
+use crate::ids::{GroupId, IoId, StreamId};
+use crate::io::{DriveDone, Io};
+use crate::list::{List, Pool};
+use crate::measure::{Measure, Tell};
+use crate::op::Op;
+use crate::registry::{Knob, Knobs, Spec};
+use crate::sorted::Sorted;
+use crate::stream::{Class, Streams};
+use crate::units::{Blocks, Duration, Instant, Pba};
+
+/// What can be set.
+struct Settings {
+    slice_idle: Duration,
+    timeout: Duration,
+    /// 0 if it follows from the drive's rate.
+    max_budget: u64,
+    expire_sync: Duration,
+    expire_async: Duration,
+    reach: Reach,
+    low_latency: bool,
+    strict: bool,
+    /// 0 if any number may wait.
+    nr_requests: u64,
+    /// Writes count as waited for, whatever their requests say.
+    own_writes: bool,
+    raised_idle: Duration,
+    async_charge: u64,
+    foreign: u64,
+}
+
+/// A group of streams: its share, and what it has here and on the drive.
+#[derive(Clone, Copy)]
+struct Group {
+    key: GroupKey,
+    weight: u64,
+    allocated: u64,
+}
+
+struct Bfq {
+    set: Settings,
+    rotational: bool,
+
+    fair: Fair,
+    queues: Slab<Queue>,
+    /// Queues that were ever made.
+    born: u32,
+    /// The queue of an entity.
+    by_entity: Vec<QueueKey>,
+    /// The queue that an I/O is in, or was when it went to the drive.
+    homes: Vec<Option<QueueKey>>,
+    processes: Vec<Process>,
+    /// Queues of writes that nobody waits for, in the order of what they may claim.
+    asyncs: Vec<((GroupId, Class, u8), QueueKey)>,
+    groups: Vec<Option<Group>>,
+    /// Queues without processes, which are gone when nothing of them is left.
+    orphans: Vec<QueueKey>,
+
+    arrivals: Pool<Arrival>,
+    busy: Pool<QueueKey>,
+    busy_list: List,
+    positions: Sorted<Position>,
+    totals: Totals,
+
+    in_service: Option<QueueKey>,
+    turn: Turn,
+    idling: Option<Idling>,
+    /// A smoothed count of turns.
+    assigned: u64,
+    in_drive: u32,
+    /// Where the last request ended that went to the drive, and the last one of the queue that is served.
+    last_end: Pba,
+    served_end: Pba,
+    /// The queue that was answered last, if it is one process's.
+    answered_last: Option<QueueKey>,
+    /// The queue that was created last, of those that may belong together.
+    created_last: Option<QueueKey>,
+
+    rate: Rate,
+    queueing: Queueing,
+    burst: Burst,
+    measuring: Measuring,
+
+    /// What is counted of a run.
+    turns: u64,
+    injected: u64,
+    idled: u64,
+    raised: u64,
+    merged: u64,
+}
+
+impl Bfq {
+    fn new(knobs: &Knobs, rotational: bool) -> Bfq {
+        let strict = knobs.flag("strict_guarantees");
+        let least = Duration::from_ms(if strict { 8 } else { 0 });
+        Bfq {
+            set: Settings {
+                slice_idle: knobs.duration_ms("slice_idle_ms").max(least),
+                timeout: knobs.duration_ms("timeout_sync_ms"),
+                max_budget: knobs.integer("max_budget"),
+                expire_sync: knobs.duration_ms("fifo_expire_sync_ms"),
+                expire_async: knobs.duration_ms("fifo_expire_async_ms"),
+                reach: Reach {
+                    back_max: Blocks(2 * knobs.integer("back_seek_max_kib")),
+                    penalty: knobs.integer("back_seek_penalty"),
+                },
+                low_latency: knobs.flag("low_latency"),
+                strict,
+                nr_requests: knobs.integer("nr_requests"),
+                own_writes: knobs.choice("writes") == "own",
+                raised_idle: knobs.duration_ms("raised_idle_ms"),
+                async_charge: knobs.integer("async_charge"),
+                foreign: knobs.integer("foreign_requests"),
+            },
+            rotational,
+            fair: Fair::default(),
+            queues: Slab::new(),
+            born: 0,
+            by_entity: Vec::new(),
+            homes: Vec::new(),
+            processes: Vec::new(),
+            asyncs: Vec::new(),
+            groups: Vec::new(),
+            orphans: Vec::new(),
+            arrivals: Pool::default(),
+            busy: Pool::default(),
+            busy_list: List::default(),
+            positions: Sorted::default(),
+            totals: Totals::default(),
+            in_service: None,
+            turn: Turn::NONE,
+            idling: None,
+            assigned: 0,
+            in_drive: 0,
+            last_end: Pba(0),
+            served_end: Pba(0),
+            answered_last: None,
+            created_last: None,
+            rate: Rate::new(rotational),
+            queueing: Queueing::default(),
+            burst: Burst::default(),
+            measuring: Measuring::default(),
+            turns: 0,
+            injected: 0,
+            idled: 0,
+            raised: 0,
+            merged: 0,
+        }
+    }
+
+    fn alive(&self, key: QueueKey) -> Option<&Queue> {
+        let queue = self.queues.get(key.place as usize);
+        queue.filter(|queue| queue.born == key.born)
+    }
+
+    fn alive_mut(&mut self, key: QueueKey) -> Option<&mut Queue> {
+        let queue = self.queues.get_mut(key.place as usize);
+        queue.filter(|queue| queue.born == key.born)
+    }
+
+    #[inline]
+    fn queue(&self, key: QueueKey) -> &Queue {
+        &self.queues[key.place as usize]
+    }
+
+    #[inline]
+    fn queue_mut(&mut self, key: QueueKey) -> &mut Queue {
+        &mut self.queues[key.place as usize]
+    }
+
+    fn keys(&self) -> impl Iterator<Item = QueueKey> {
+        let key = |(place, queue): (usize, &Queue)| QueueKey {
+            place: place as u32,
+            born: queue.born,
+        };
+        self.queues.iter().map(key)
+    }
+
+    /// Whether nothing turns, and the drive has a queue of its own.
+    #[inline]
+    fn is_flash(&self) -> bool {
+        !self.rotational && self.queueing.surely()
+    }
+
+    fn process_mut(&mut self, stream: StreamId) -> &mut Process {
+        let index = stream.index();
+        if self.processes.len() <= index {
+            self.processes.resize_with(index + 1, Process::default);
+        }
+        &mut self.processes[index]
+    }
+
+    /// Where a process puts what it waits for.
+    fn home_of(&self, stream: StreamId) -> Option<QueueKey> {
+        self.processes.get(stream.index())?.home
+    }
+
+    /// The group of a claim, which weighs so much.
+    fn group_mut(&mut self, id: GroupId, weight: u64) -> &mut Group {
+        let index = id.index();
+        if self.groups.len() <= index {
+            self.groups.resize(index + 1, None);
+        }
+        if self.groups[index].is_none() {
+            let key = match index {
+                0 => GroupKey::ROOT,
+                _ => self.fair.add_group(GroupKey::ROOT, weight),
+            };
+            self.groups[index] = Some(Group {
+                key,
+                weight,
+                allocated: 0,
+            });
+        }
+        let group = self.groups[index].as_mut().expect("it is there now");
+        if group.weight != weight {
+            group.weight = weight;
+            if let Some(entity) = self.fair.entity_of(group.key) {
+                self.fair.reweigh(entity, Class::BestEffort, weight);
+            }
+        }
+        group
+    }
+
+    /// A queue without requests.
+    fn create(&mut self, now: Instant, claim: Claim, sync: bool) -> QueueKey {
+        let group = self.groups[claim.group.index()]
+            .expect("the group is known")
+            .key;
+        let entity = self.fair.add(group, claim.class, claim.weight);
+        self.born += 1;
+        let entry = self.queues.vacant_entry();
+        let key = QueueKey {
+            place: entry.key() as u32,
+            born: self.born,
+        };
+        entry.insert(Queue {
+            born: self.born,
+            created: now,
+            claim,
+            entity,
+            sync,
+            new: sync,
+            waiting: Waiting::default(),
+            dispatched: 0,
+            busy: false,
+            listed: None,
+            emptied: None,
+            turn_ended: now,
+            answered: None,
+            budget: 0,
+            kept: None,
+            checks_oldest: false,
+            busy_since: now,
+            served: 0,
+            first_served: now,
+            habits: Habits::new(now, sync && claim.class != Class::Idle),
+            raise: Raise::none(now),
+            injection: Injection::new(now),
+            in_burst: false,
+            processes: u32::from(sync),
+            owner: None,
+            shared: false,
+            stable: false,
+            splits: false,
+            split: None,
+            merged_into: None,
+            counted: Counted::default(),
+        });
+        self.queue_mut(key).budget = self.most_trusted() * 2 / 3;
+        if self.by_entity.len() <= entity.index() {
+            self.by_entity.resize(entity.index() + 1, key);
+        }
+        self.by_entity[entity.index()] = key;
+        key
+    }
+
+    /// The queue of what a process waits for.
+    fn home(&mut self, now: Instant, stream: StreamId, claim: Claim) -> QueueKey {
+        let Some(key) = self.process_mut(stream).home else {
+            let key = self.create(now, claim, true);
+            self.process_mut(stream).home = Some(key);
+            self.queue_mut(key).owner = Some(stream);
+            self.joins_burst(now, key);
+            return self.created_together(now, stream, key);
+        };
+        let (shared, of) = (self.queue(key).shared, self.queue(key).claim);
+        if shared && (of.group, of.class) != (claim.group, claim.class) {
+            let queue = self.queue_mut(key);
+            (queue.splits, queue.stable) = (true, false);
+        }
+        let (key, fresh) = self.part(now, stream, key);
+        if fresh {
+            self.joins_burst(now, key);
+        }
+        self.claims(now, key, claim);
+        key
+    }
+
+    /// The queue of writes that nobody waits for.
+    fn async_home(&mut self, now: Instant, claim: Claim) -> QueueKey {
+        let of = (claim.group, claim.class, claim.level);
+        match self.asyncs.binary_search_by_key(&of, |(of, _)| *of) {
+            Ok(at) => {
+                let key = self.asyncs[at].1;
+                self.claims(now, key, claim);
+                key
+            }
+            Err(at) => {
+                let key = self.create(now, claim, false);
+                self.asyncs.insert(at, (of, key));
+                key
+            }
+        }
+    }
+
+    fn async_queue(&self, claim: &Claim) -> Option<QueueKey> {
+        let of = (claim.group, claim.class, claim.level);
+        let at = self.asyncs.binary_search_by_key(&of, |(of, _)| *of);
+        at.ok().map(|at| self.asyncs[at].1)
+    }
+
+    /// A queue may claim something else than before.
+    fn claims(&mut self, now: Instant, key: QueueKey, claim: Claim) {
+        let before = self.queue(key).claim;
+        if before == claim {
+            return;
+        }
+        if before.group != claim.group {
+            self.moves(now, key, claim);
+        } else {
+            self.queue_mut(key).claim = claim;
+            self.reweigh(key);
+        }
+    }
+
+    /// A queue is in another group from now on, with what it has.
+    fn moves(&mut self, now: Instant, key: QueueKey, claim: Claim) {
+        if self.in_service == Some(key) {
+            self.expire(now, turn::Why::Preempted, now);
+        }
+        let queue = self.queue(key);
+        let (entity, busy, allocated) = (queue.entity, queue.busy, queue.allocated());
+        let before = queue.claim.group;
+        let budget = self.fair.budget(entity);
+        if busy {
+            self.fair.withdraw(now, entity);
+        }
+        for (group, counts) in [(before, false), (claim.group, true)] {
+            let group = self.groups[group.index()].as_mut().expect("it is known");
+            match counts {
+                true => group.allocated += allocated,
+                false => group.allocated -= allocated,
+            }
+        }
+        let group = self.groups[claim.group.index()].expect("it is known").key;
+        self.fair.move_to(entity, group);
+        self.queue_mut(key).claim = claim;
+        self.reweigh(key);
+        if busy {
+            self.fair.activate(now, entity, budget, None);
+        }
+    }
+
+    /// The weight of a queue follows from what it claims and how it is favoured.
+    fn reweigh(&mut self, key: QueueKey) {
+        let Queue {
+            entity,
+            claim,
+            raise,
+            ..
+        } = *self.queue(key);
+        self.fair
+            .reweigh(entity, claim.class, claim.weight * raise.factor);
+        self.recount(key);
+    }
+
+    fn now_busy(&mut self, key: QueueKey) {
+        let listed = self.busy.push_back(&mut self.busy_list, key);
+        let queue = self.queue_mut(key);
+        (queue.busy, queue.listed) = (true, Some(listed));
+        self.recount(key);
+    }
+
+    fn no_longer_busy(&mut self, key: QueueKey) {
+        let queue = self.queue_mut(key);
+        queue.busy = false;
+        let listed = queue.listed.take().expect("it was busy");
+        self.busy.remove(&mut self.busy_list, listed);
+    }
+
+    /// A process no longer puts its requests into a queue.
+    fn leave(&mut self, key: QueueKey) {
+        let queue = self.queue_mut(key);
+        queue.processes -= 1;
+        if queue.processes == 0 {
+            self.orphans.push(key);
+            self.drop_orphans();
+        }
+    }
+
+    /// Queues without processes are gone when nothing of them is left.
+    fn drop_orphans(&mut self) {
+        for at in (0..self.orphans.len()).rev() {
+            let key = self.orphans[at];
+            if self.queue(key).is_idle() {
+                self.orphans.swap_remove(at);
+                self.recount(key);
+                let queue = self.queues.remove(key.place as usize);
+                self.fair.remove(queue.entity);
+            }
+        }
+    }
+
+    /// What came due before this input.
+    fn catch_up(&mut self, now: Instant) {
+        if let Some(idling) = self.idling.take_if(|idling| now >= idling.until) {
+            self.idled(now, idling.began);
+        }
+        if !self.orphans.is_empty() {
+            self.drop_orphans();
+        }
+    }
+
+    fn home_of_io(&self, id: IoId) -> QueueKey {
+        self.homes[id.index()].expect("an I/O is in a queue")
+    }
+
+    /// Whether somebody waits for an I/O, or it is to be taken as if.
+    fn is_sync(&self, io: &Io) -> bool {
+        io.sync || self.set.own_writes
+    }
+
+    /// What a request says of who asks.
+    fn learn_habits(&mut self, now: Instant, key: QueueKey, io: &Io) {
+        let slice_idle = self.set.slice_idle;
+        let settled = self.settled(now, key);
+        let rotational = self.rotational;
+        let queue = self.queue_mut(key);
+        if queue.is_idle() {
+            let since = queue.answered.map(|answered| now.since(answered));
+            queue.habits.thought(since, slice_idle);
+        }
+        let idles = queue.sync && queue.claim.class != Class::Idle && slice_idle > Duration::ZERO;
+        let short = queue.habits.is_soon_back(slice_idle);
+        let changes = idles && settled && short != queue.habits.thinks_short;
+        if changes {
+            queue.habits.thinks_short = short;
+        }
+        queue.habits.asked_at(rotational, io.at, io.len);
+        if changes {
+            self.thinks_otherwise(now, key);
+        }
+        self.end_favour_of_seeky(now, key);
+    }
+
+    /// A request joins its queue.
+    fn join(&mut self, now: Instant, key: QueueKey, io: &Io) {
+        self.learn_habits(now, key, io);
+        let process = self.process_mut(io.stream);
+        process.underway += 1;
+        let alone = process.underway <= 1;
+        if self.queue(key).sync {
+            if alone {
+                self.measure_from(now, key);
+            }
+            let queue = self.queue_mut(key);
+            let nothing = queue.waiting.is_empty() && queue.dispatched == 0;
+            let since = queue.answered.filter(|_| nothing);
+            queue.habits.worked(now, since, queue.new);
+        }
+        let (reach, from) = (self.set.reach, self.last_end);
+        let expires = match self.queue(key).sync {
+            true => self.set.expire_sync,
+            false => self.set.expire_async,
+        };
+        let queue = &mut self.queues[key.place as usize];
+        let before = queue.waiting.next().map(|next| next.id);
+        let name = (io.id, io.stream, io.sequence);
+        let span = (io.at, io.len);
+        queue
+            .waiting
+            .insert(&mut self.arrivals, name, span, now + expires, (reach, from));
+        queue.habits.last_end = Some(io.at + io.len);
+        let changed = queue.waiting.next().map(|next| next.id) != before;
+        let (busy, raised, group) = (queue.busy, queue.raise.is_raised(), queue.claim.group);
+        self.groups[group.index()]
+            .as_mut()
+            .expect("it is known")
+            .allocated += 1;
+        if !busy {
+            self.becomes_busy(now, key);
+        } else {
+            if self.set.low_latency && !raised {
+                self.favour_async(now, key);
+                self.queue_mut(key).raise.began = now;
+                self.reweigh(key);
+            }
+            if changed {
+                self.next_has_changed(now, key);
+            }
+        }
+        self.recount(key);
+        if !raised && self.queue(key).raise.is_raised() {
+            self.raised += 1;
+        }
+        if self.in_service == Some(key) && self.idling.is_some() {
+            self.waited_for(now);
+        }
+    }
+
+    /// A request that is next goes to the drive.
+    fn start(&mut self, now: Instant, key: QueueKey) -> IoId {
+        let next = self.queue(key).waiting.next().expect("it has a request");
+        let charge = self.charge_of(key, &next);
+        self.serve(now, key, charge);
+        self.rate.dispatched(now, next.at, next.len, self.in_drive);
+        self.last_end = next.end();
+        let served = self.in_service == Some(key);
+        let reach = self.set.reach;
+        let queue = &mut self.queues[key.place as usize];
+        let checks = &mut queue.checks_oldest;
+        let stop = queue.waiting.serve(&mut self.arrivals, reach, now, checks);
+        queue.dispatched += 1;
+        self.in_drive += 1;
+        if served {
+            self.served_end = stop.end();
+            self.measure_with(stop.id);
+            self.end_favour(now, key);
+            self.reweigh(key);
+            let queue = self.queue(key);
+            if queue.claim.class == Class::Idle && self.busy_total() > 1 {
+                self.expire(now, turn::Why::Exhausted, now);
+            }
+        } else {
+            self.injected += 1;
+            self.empties(now, key);
+        }
+        stop.id
+    }
+
+    /// A queue that is not being served has lost a request: it may have none left.
+    fn empties(&mut self, now: Instant, key: QueueKey) {
+        let queue = self.queue(key);
+        if queue.waiting.is_empty() && queue.busy && self.in_service != Some(key) {
+            let entity = queue.entity;
+            self.fair.withdraw(now, entity);
+            self.queue_mut(key).kept = None;
+            self.no_longer_busy(key);
+            self.recount(key);
+        } else {
+            self.next_has_changed(now, key);
+        }
+    }
+
+    /// An I/O is no longer here, nor on the drive.
+    fn let_go(&mut self, io: &Io) -> QueueKey {
+        let key = self.homes[io.id.index()].take();
+        let key = key.expect("what leaves has come");
+        self.process_mut(io.stream).underway -= 1;
+        let group = self.queue(key).claim.group.index();
+        self.groups[group].as_mut().expect("it is known").allocated -= 1;
+        key
+    }
+
+    /// The queue that is served was answered.
+    fn served_is_answered(&mut self, now: Instant, key: QueueKey) {
+        let empty = self.queue(key).waiting.is_empty();
+        let on_drive = self.queue(key).dispatched > 0;
+        let waits = empty && self.better_to_idle(key);
+        if waits {
+            if !on_drive && self.idling.is_none() {
+                self.begin_idling(now, key);
+                self.idled += 1;
+            }
+        } else if self.may_time_out(now, key) {
+            self.expire(now, turn::Why::Timeout, now);
+        } else if empty {
+            self.expire(now, turn::Why::NoMore, now);
+        }
+    }
+}
+
+impl Scheduler for Bfq {
+    fn insert(&mut self, now: Instant, io: &Io, streams: &Streams) {
+        self.catch_up(now);
+        let stream = streams.of(io.stream);
+        let claim = Claim::of(&stream);
+        self.group_mut(claim.group, u64::from(stream.weight).max(1));
+        let key = match self.is_sync(io) {
+            true => {
+                let own = self.home(now, io.stream, claim);
+                let key = self.cooperator(now, io.stream, own, io.at);
+                self.merged += u64::from(key != own);
+                key
+            }
+            false => self.async_home(now, claim),
+        };
+        let index = io.id.index();
+        if self.homes.len() <= index {
+            self.homes.resize(index + 1, None);
+        }
+        self.homes[index] = Some(key);
+        self.join(now, key, io);
+    }
+
+    fn admits(&self, io: &Io, queued: &Queued) -> bool {
+        let all = self.set.nr_requests;
+        if all == 0 || queued.all() == 0 {
+            return true;
+        }
+        let raised = self.totals.raised > 0;
+        let sync = self.is_sync(io);
+        let limit = match (io.op == Op::Read, sync, raised) {
+            (true, ..) => all,
+            (_, true, false) => all * 12 / 16,
+            (_, true, true) => all * 6 / 16,
+            (_, false, false) => all * 8 / 16,
+            (_, false, true) => all * 3 / 16,
+        };
+        u64::from(queued.all()) < limit && !self.is_over(io, sync, limit)
+    }
+
+    fn keeps_apart(&self) -> bool {
+        true
+    }
+
+    fn grown(&mut self, now: Instant, before: &Io, after: &Io, _streams: &Streams) {
+        self.catch_up(now);
+        let key = self.home_of_io(after.id);
+        let (reach, from) = (self.set.reach, self.last_end);
+        let queue = &mut self.queues[key.place as usize];
+        let (was, is) = ((before.at, before.sequence), (after.at, after.len));
+        queue
+            .waiting
+            .grow(&mut self.arrivals, was, is, (reach, from));
+        queue.habits.last_end = Some(after.at + after.len);
+        self.next_has_changed(now, key);
+    }
+
+    fn withdraw(&mut self, io: &Io) {
+        let key = self.let_go(io);
+        let reach = self.set.reach;
+        let queue = &mut self.queues[key.place as usize];
+        queue
+            .waiting
+            .withdraw(&mut self.arrivals, (io.at, io.sequence), reach);
+        let now = queue.busy_since;
+        self.empties(now, key);
+    }
+
+    fn next(&mut self, view: &View<'_>) -> Next {
+        let now = view.now;
+        self.catch_up(now);
+        if self.busy_total() == 0 || self.set.strict && self.in_drive > 0 {
+            return Next::Empty;
+        }
+        if let Some(key) = self.select(now) {
+            return Next::Start(self.start(now, key));
+        }
+        self.idling
+            .map_or(Next::Empty, |idling| Next::WaitUntil(idling.until))
+    }
+
+    fn done(&mut self, now: Instant, io: &Io, _done: &DriveDone, _streams: &Streams) {
+        self.catch_up(now);
+        let key = self.let_go(io);
+        self.measured(now, key, io.id);
+        let waiting = self.arrivals.len() as u32;
+        let served = self.in_service.map(|key| self.queue(key));
+        let served = served.filter(|queue| queue.habits.thinks_short);
+        let served = served.map(|queue| queue.allocated() as u32);
+        self.queueing.look(self.in_drive, waiting, served);
+        self.in_drive -= 1;
+        let queue = self.queue_mut(key);
+        queue.dispatched -= 1;
+        queue.answered = Some(now);
+        if queue.is_idle() {
+            queue.emptied = Some(now);
+        }
+        self.answered_last = (!queue.shared).then_some(key);
+        self.rate.completed(now);
+        self.recount(key);
+        self.answer_says(now, key);
+        if self.in_service == Some(key) {
+            self.served_is_answered(now, key);
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.arrivals.len()
+    }
+
+    fn tell(&self, tell: Tell<'_>) {
+        let told = [
+            self.turns,
+            self.idled,
+            self.injected,
+            self.raised,
+            self.merged,
+        ];
+        for (measure, number) in MEASURES.iter().zip(told) {
+            tell(measure, number);
+        }
+    }
+
+    fn audit(&self) {
+        self.fair.audit();
+        self.audit_totals();
+        let waiting: usize = self
+            .queues
+            .iter()
+            .map(|(_, queue)| queue.waiting.len())
+            .sum();
+        assert_eq!(waiting, self.arrivals.len(), "a request is in one queue");
+        let on_drive: u32 = self.queues.iter().map(|(_, queue)| queue.dispatched).sum();
+        assert_eq!(on_drive, self.in_drive);
+        for (_, queue) in &self.queues {
+            queue.waiting.audit(&self.arrivals);
+            assert!(queue.busy || queue.waiting.is_empty(), "it waits in vain");
+            assert_eq!(queue.busy, queue.listed.is_some());
+        }
+    }
+}
+
+impl Bfq {
+    /// Whether a process, or its group, has as many of the places as its share is.
+    fn is_over(&self, io: &Io, sync: bool, limit: u64) -> bool {
+        let home = self.home_of(io.stream);
+        let key = match sync {
+            true => home,
+            false => home.and_then(|home| self.async_queue(&self.queue(home).claim)),
+        };
+        let Some(queue) = key.map(|key| self.queue(key)) else {
+            return false;
+        };
+        let over = |entity, allocated| {
+            let share = self.fair.shares(entity, limit);
+            share.is_some_and(|share| allocated >= share)
+        };
+        let group = self.groups[queue.claim.group.index()].expect("it is known");
+        let above = self.fair.entity_of(group.key);
+        above.is_some_and(|above| over(above, group.allocated))
+            || over(queue.entity, queue.allocated())
+    }
+}
+
+const MEASURES: &[Measure] = &[
+    Measure::count("turns", "turns", "turns of queues"),
+    Measure::count(
+        "waits",
+        "waits",
+        "times that the drive waited for the queue that was served",
+    ),
+    Measure::count(
+        "injected",
+        "requests",
+        "requests of others that were served during the turn of a queue",
+    ),
+    Measure::count(
+        "raised",
+        "times",
+        "times that a queue was favoured, as interactive or soft real-time",
+    ),
+    Measure::count(
+        "merged",
+        "times",
+        "times that a process came to share the queue of another",
+    ),
+];
+
+pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
+    name: "bfq",
+    aliases: &[],
+    summary: "budget fair queueing: shares by weight, waiting for who is served, favour for interactive processes",
+    source: "Valente and Checconi, IEEE Transactions on Computers 2010; Linux 6.12, block/bfq-iosched.c and Documentation/block/bfq-iosched.rst",
+    knobs: &[
+        Knob::number(
+            "slice_idle_ms",
+            8.0,
+            0.0..=1_000.0,
+            "milliseconds that the drive waits for the next request of the process that is served; 0 is not at all",
+        ),
+        Knob::integer(
+            "timeout_sync_ms",
+            125,
+            1..=60_000,
+            "milliseconds that a turn lasts at most; a favoured process has 30 times as long",
+        ),
+        Knob::integer(
+            "max_budget",
+            0,
+            0..=2_147_483_647,
+            "blocks that a turn may take; 0 is what the drive moves in timeout_sync_ms at its peak rate, as estimated",
+        ),
+        Knob::integer(
+            "fifo_expire_sync_ms",
+            125,
+            0..=3_600_000,
+            "milliseconds after which a request that somebody waits for jumps the order of its process, once a turn",
+        ),
+        Knob::integer(
+            "fifo_expire_async_ms",
+            250,
+            0..=3_600_000,
+            "the same of writes that nobody waits for",
+        ),
+        Knob::integer(
+            "back_seek_max_kib",
+            16_384,
+            0..=1_073_741_824,
+            "KiB backward that are still a way to the next request",
+        ),
+        Knob::integer(
+            "back_seek_penalty",
+            2,
+            1..=1_000,
+            "what a distance backward is multiplied by",
+        ),
+        Knob::flag(
+            "low_latency",
+            true,
+            "whether interactive and soft real-time processes are favoured",
+        ),
+        Knob::flag(
+            "strict_guarantees",
+            false,
+            "whether the drive always waits for the process that is served, and has one request at a time",
+        ),
+        Knob::integer(
+            "nr_requests",
+            0,
+            0..=1_000_000,
+            "requests that may be in the queue or on the drive, others wait before it; writes get a part of them, and each process its share; \
+             Linux has twice the drive's depth, at most 256; 0 is no limit",
+        ),
+        Knob::choice(
+            "writes",
+            "told",
+            &["told", "own"],
+            "whose writes are: told = those that somebody waits for are the process's, the others share a queue for each priority; own = all are the process's",
+        ),
+        Knob::number(
+            "raised_idle_ms",
+            20.0,
+            0.0..=1_000.0,
+            "milliseconds that the drive waits at least for a favoured process",
+        ),
+        Knob::integer(
+            "async_charge",
+            3,
+            1..=100,
+            "times that writes are charged which nobody waits for, unless shares differ",
+        ),
+        Knob::integer(
+            "foreign_requests",
+            4,
+            0..=1_000_000,
+            "requests of others on the drive from which on it waits for a favoured process, though no other is busy; 0 is never",
+        ),
+    ],
+    measures: MEASURES,
+    asks: &[],
+    prepared: false,
+    build: |knobs, env| {
+        let rotational = env.blueprint.revolution().is_some();
+        Ok(Box::new(Bfq::new(knobs, rotational)))
+    },
+};

@@ -1,0 +1,930 @@
+//! The rules one by one, with their times written out.
+
+use super::*;
+use crate::contract::Blueprint;
+use crate::drive;
+use crate::op::{Cost, Status};
+use crate::position::Place;
+use crate::registry::KnobValue;
+use crate::rng::Rng;
+use crate::sched::desk::DISK;
+use crate::stream::Stream;
+
+/// A scheduler, and a drive that answers when it is told to.
+struct Bench {
+    bfq: Bfq,
+    blueprint: Box<dyn Blueprint>,
+    now: Instant,
+    ios: Vec<Io>,
+    streams: Streams,
+    waits_until: Option<Instant>,
+}
+
+fn at_ms(ms: u64) -> Instant {
+    Instant(ms * 1_000_000)
+}
+
+impl Bench {
+    fn new(rotational: bool, given: &[(&str, i64)]) -> Bench {
+        let given = given.iter().map(|(key, value)| {
+            let value = match *key {
+                "low_latency" | "strict_guarantees" => KnobValue::Flag(*value != 0),
+                _ => KnobValue::Integer(*value),
+            };
+            ((*key).to_owned(), value)
+        });
+        let given: Vec<_> = given.collect();
+        let knobs = Knobs::check("bfq", SPEC.knobs, &given).unwrap();
+        Bench {
+            bfq: Bfq::new(&knobs, rotational),
+            blueprint: drive::read("small", DISK, &[]).unwrap().0,
+            now: Instant::ZERO,
+            ios: Vec::new(),
+            streams: Streams::default(),
+            waits_until: None,
+        }
+    }
+
+    /// On a disk, without favours, so that only budgets decide.
+    fn plain() -> Bench {
+        Bench::new(true, &[("low_latency", 0)])
+    }
+
+    fn describe(&mut self, stream: u32, of: Stream) {
+        self.streams.describe(StreamId(stream), of);
+    }
+
+    fn ask(&mut self, stream: u32, op: Op, sync: bool, at: u64, len: u64) -> u32 {
+        let id = self.ios.len() as u32;
+        let io = Io {
+            id: IoId(id),
+            sequence: u64::from(id),
+            stream: StreamId(stream),
+            op,
+            at: Pba(at),
+            open: false,
+            len: Blocks(len),
+            arrived: self.now,
+            priority: 0,
+            fua: false,
+            sync,
+            place: Place::default(),
+        };
+        self.ios.push(io);
+        self.bfq.insert(self.now, &io, &self.streams);
+        self.bfq.audit();
+        id
+    }
+
+    fn read(&mut self, stream: u32, at: u64, len: u64) -> u32 {
+        self.ask(stream, Op::Read, true, at, len)
+    }
+
+    fn write(&mut self, stream: u32, at: u64, len: u64) -> u32 {
+        self.ask(stream, Op::Write, false, at, len)
+    }
+
+    /// What goes to the drive now.
+    fn start(&mut self) -> Option<u32> {
+        let oracle = self.blueprint.exact();
+        let view = View {
+            now: self.now,
+            oracle: &*oracle,
+            capacity: Blocks(1 << 30),
+            free: None,
+            in_flight: self.bfq.in_drive,
+            depth: 32,
+        };
+        let next = self.bfq.next(&view);
+        self.bfq.audit();
+        self.waits_until = None;
+        match next {
+            Next::Start(id) => Some(id.0),
+            Next::WaitUntil(until) => {
+                self.waits_until = Some(until);
+                None
+            }
+            Next::Empty => None,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn answer(&mut self, id: u32) {
+        let io = self.ios[id as usize];
+        let done = DriveDone {
+            io: io.id,
+            op: io.op,
+            at: io.at,
+            len: io.len,
+            status: Status::Done,
+            cost: Cost::default(),
+            arm: None,
+        };
+        self.bfq.done(self.now, &io, &done, &self.streams);
+        self.bfq.audit();
+    }
+
+    /// Starts what is next, which must be this, and answers it after so long.
+    fn serve(&mut self, id: u32, ms: u64) {
+        assert_eq!(self.start(), Some(id), "at {}", self.now);
+        self.now += Duration::from_ms(ms);
+        self.answer(id);
+    }
+
+    fn wait(&mut self, ms: u64) {
+        self.now += Duration::from_ms(ms);
+    }
+
+    /// So much time passes, in which nothing can start.
+    fn pass(&mut self, ms: u64) {
+        let end = self.now + Duration::from_ms(ms);
+        loop {
+            assert_eq!(self.start(), None);
+            match self.waits_until.filter(|until| *until <= end) {
+                Some(until) => self.now = until,
+                None => break,
+            }
+        }
+        self.now = end;
+    }
+
+    /// Starts this one, after others, each of which takes a millisecond.
+    fn start_at_last(&mut self, id: u32) {
+        loop {
+            match self.start() {
+                Some(started) if started == id => return,
+                Some(other) => {
+                    self.wait(1);
+                    self.answer(other);
+                }
+                None => self.now = self.waits_until.expect("something waits"),
+            }
+        }
+    }
+
+    fn queue(&self, stream: u32) -> &Queue {
+        self.bfq.queue(self.bfq.home_of(StreamId(stream)).unwrap())
+    }
+
+    fn queue_mut(&mut self, stream: u32) -> &mut Queue {
+        let key = self.bfq.home_of(StreamId(stream)).unwrap();
+        self.bfq.queue_mut(key)
+    }
+
+    fn raise(&self, stream: u32) -> u64 {
+        self.queue(stream).raise.factor
+    }
+
+    /// The weight by which the queue of a stream is stamped next.
+    fn weight(&self, stream: u32) -> u64 {
+        let queue = self.queue(stream);
+        queue.claim.weight * queue.raise.factor
+    }
+}
+
+#[test]
+fn weights_follow_from_levels_and_the_favours_multiply_them() {
+    let weight = |level| {
+        let stream = Stream {
+            level,
+            ..Stream::UNKNOWN
+        };
+        Claim::of(&stream).weight
+    };
+    assert_eq!([0, 4, 7].map(weight), [80, 40, 10]);
+    let twice = Stream {
+        weight: 200,
+        ..Stream::UNKNOWN
+    };
+    assert_eq!(Claim::of(&twice).weight, 80);
+    let grouped = Stream {
+        group: GroupId(3),
+        ..twice
+    };
+    assert_eq!(Claim::of(&grouped).weight, 40, "its group has the weight");
+    let mut bench = Bench::new(true, &[]);
+    bench.read(1, 0, 8);
+    assert_eq!(bench.weight(1), 1_200);
+    bench.queue_mut(1).raise.factor = raise::SOFT_REAL_TIME;
+    assert_eq!(bench.weight(1), 120_000);
+}
+
+/// A queue that is served with this budget, of which it got this much.
+fn in_turn(budget: u64, blocks: u64) -> (Bench, QueueKey) {
+    let mut bench = Bench::plain();
+    let first = bench.read(1, 0, 8);
+    let key = bench.bfq.home_of(StreamId(1)).unwrap();
+    let queue = bench.bfq.queue_mut(key);
+    queue.budget = budget;
+    let entity = queue.entity;
+    bench.bfq.fair.set_budget(bench.now, entity, budget);
+    assert_eq!(bench.start(), Some(first));
+    bench.bfq.serve(bench.now, key, blocks - 8);
+    (bench, key)
+}
+
+#[test]
+fn the_next_budget_follows_from_why_the_turn_ends() {
+    use turn::Why::{Exhausted, NoMore, Preempted, Timeout, TooIdle};
+    let most = 16_384;
+    let least = most / 32;
+    for (why, on_drive, budget, blocks, expected) in [
+        (TooIdle, true, 3_000, 100, 6_000),
+        (TooIdle, true, 12_000, 100, most),
+        (TooIdle, false, 3_000, 100, 3_000 - 4 * least),
+        (TooIdle, false, 5 * least, 100, least),
+        (Timeout, false, 3_000, 100, 6_000),
+        (Exhausted, false, 3_000, 100, 12_000),
+        (Exhausted, false, 6_000, 100, most),
+        (NoMore, false, 3_000, 700, 700),
+        (NoMore, false, 3_000, 100, least),
+        (Preempted, false, 3_000, 100, 3_000),
+    ] {
+        let (mut bench, key) = in_turn(budget, blocks);
+        if !on_drive {
+            bench.bfq.idling = None;
+            bench.bfq.queue_mut(key).dispatched = 0;
+        }
+        bench.bfq.learn_budget(key, why);
+        assert_eq!(
+            bench.bfq.queue(key).budget,
+            expected,
+            "{why:?} from {budget}"
+        );
+        bench.bfq.queue_mut(key).raise.factor = 30;
+        bench.bfq.learn_budget(key, why);
+        assert_eq!(bench.bfq.queue(key).budget, 2 * least, "a favoured one");
+    }
+    let mut bench = Bench::plain();
+    let write = bench.write(1, 0, 8);
+    assert_eq!(bench.start(), Some(write));
+    let key = bench.bfq.in_service.unwrap();
+    bench.bfq.learn_budget(key, NoMore);
+    assert_eq!(
+        bench.bfq.queue(key).budget,
+        most,
+        "writes that nobody waits for"
+    );
+}
+
+#[test]
+fn a_turn_lasts_125_ms_and_thirty_times_as_long_for_an_interactive_process() {
+    for (factor, ms) in [(1, 125), (30, 3_750), (3_000, 125)] {
+        let mut bench = Bench::plain();
+        let first = bench.read(1, 0, 8);
+        bench.queue_mut(1).raise.factor = factor;
+        let key = bench.bfq.home_of(StreamId(1)).unwrap();
+        bench.bfq.recount(key);
+        assert_eq!(bench.start(), Some(first));
+        assert!(!bench.bfq.may_time_out(at_ms(ms - 1), key));
+        assert!(bench.bfq.may_time_out(at_ms(ms), key), "{factor}");
+    }
+}
+
+#[test]
+fn who_is_slow_or_times_out_with_a_third_left_is_charged_by_time() {
+    use turn::Why::{NoMore, Timeout};
+    // M is 16,384 blocks in 125 ms: 131 a millisecond.
+    let charged = |took_ms, blocks, why, raised: bool| {
+        let (mut bench, key) = in_turn(10_000, blocks);
+        bench.bfq.queue_mut(key).raise.factor = if raised { 30 } else { 1 };
+        bench
+            .bfq
+            .charge_time(bench.now, key, why, Duration::from_ms(took_ms));
+        bench.bfq.fair.service(bench.bfq.queue(key).entity)
+    };
+    assert_eq!(
+        charged(50, 1_000, NoMore, false),
+        16_384 * 50 / 125,
+        "slow: below half of M"
+    );
+    assert_eq!(
+        charged(20, 1_000, NoMore, false),
+        1_000,
+        "20 ms say nothing"
+    );
+    assert_eq!(
+        charged(50, 8_192, NoMore, false),
+        8_192,
+        "half of M is quick"
+    );
+    assert_eq!(charged(125, 9_000, NoMore, false), 9_000);
+    assert_eq!(charged(125, 6_000, Timeout, false), 16_384);
+    assert_eq!(
+        charged(300, 6_000, Timeout, false),
+        16_384,
+        "no more than M"
+    );
+    assert_eq!(
+        charged(50, 1_000, NoMore, true),
+        1_000,
+        "not a favoured one"
+    );
+    let quick = |left: u64| {
+        let (mut bench, key) = in_turn(14_000, 14_000 - left);
+        bench
+            .bfq
+            .charge_time(bench.now, key, Timeout, Duration::from_ms(125));
+        bench.bfq.fair.service(bench.bfq.queue(key).entity)
+    };
+    assert_eq!(quick(4_666), 16_384, "a third of the budget is left");
+    assert_eq!(quick(4_665), 14_000 - 4_665);
+}
+
+#[test]
+fn who_comes_back_within_24_ms_goes_on_with_what_its_turn_left() {
+    // Two read in a row. The first one's turn ends as it has no more; the drive does not wait for it, as it thinks long.
+    let run = |pause_ms| {
+        let mut bench = Bench::plain();
+        let one = bench.read(1, 0, 1_000);
+        let other = bench.read(2, 1_000_000, 8);
+        bench.queue_mut(1).habits.thinks_short = false;
+        bench.queue_mut(2).habits.thinks_short = false;
+        bench.serve(one, 5);
+        let left = bench.queue(1).kept.unwrap();
+        assert_eq!(left, 16_384 * 2 / 3 - 1_000);
+        assert_eq!(bench.start(), Some(other));
+        bench.wait(pause_ms);
+        bench.queue_mut(1).habits.io_bound = true;
+        let next = bench.read(1, 1_000, 8);
+        let preempted = bench.bfq.in_service != bench.bfq.home_of(StreamId(2));
+        let entity = bench.queue(1).entity;
+        (preempted, bench.bfq.fair.budget(entity), next, left)
+    };
+    let (preempted, budget, _, _) = run(24);
+    assert!(preempted);
+    // The turn got 1,000 blocks, which is its budget now, and the most that is left of it.
+    assert_eq!(budget, 1_000);
+    let (_, budget, ..) = run(25);
+    assert_eq!(budget, 1_000);
+}
+
+#[test]
+fn the_drive_waits_8_or_2_or_20_ms() {
+    let waits = |seeky: bool, raised: bool| {
+        let mut bench = Bench::new(true, &[]);
+        let first = bench.read(1, 0, 8);
+        let other = bench.read(2, 5_000_000, 8);
+        bench.queue_mut(1).raise.factor = if raised { 30 } else { 1 };
+        bench.queue_mut(2).raise.factor = 1;
+        for stream in [1, 2] {
+            let key = bench.bfq.home_of(StreamId(stream)).unwrap();
+            bench.bfq.reweigh(key);
+            bench.bfq.recount(key);
+        }
+        // A disk without a queue is worth waiting for whoever it is.
+        (0..33).for_each(|_| bench.bfq.queueing.look(1, 9, None));
+        bench.serve(first, 3);
+        if seeky {
+            (0..32).for_each(|turn| {
+                bench.queue_mut(1).habits.last_end = Some(Pba(0));
+                let at = Pba(1_000_000 + turn);
+                bench.queue_mut(1).habits.asked_at(true, at, Blocks(8));
+            });
+            bench
+                .bfq
+                .begin_idling(bench.now, bench.bfq.in_service.unwrap());
+        }
+        assert_eq!(bench.start(), None, "{other} waits");
+        bench.waits_until.unwrap().since(bench.now).as_ms()
+    };
+    assert_eq!(waits(false, false), 8.0);
+    assert_eq!(waits(true, false), 2.0);
+    assert_eq!(waits(false, true), 20.0);
+    assert_eq!(waits(true, true), 20.0);
+}
+
+#[test]
+fn after_idling_in_vain_the_next_queue_has_its_turn() {
+    let mut bench = Bench::plain();
+    let first = bench.read(1, 0, 8);
+    let other = bench.read(2, 5_000_000, 8);
+    bench.serve(first, 3);
+    assert_eq!((bench.start(), bench.waits_until), (None, Some(at_ms(11))));
+    bench.now = at_ms(11);
+    assert_eq!(bench.start(), Some(other));
+    // 10,922 blocks less four times 512.
+    assert_eq!(bench.queue(1).budget, 10_922 - 2_048);
+}
+
+#[test]
+fn a_request_that_comes_while_the_drive_waits_is_served_at_once() {
+    let mut bench = Bench::plain();
+    let first = bench.read(1, 0, 8);
+    bench.read(2, 5_000_000, 8);
+    bench.serve(first, 3);
+    assert_eq!(bench.start(), None);
+    bench.wait(5);
+    let next = bench.read(1, 8, 8);
+    assert_eq!(bench.start(), Some(next));
+}
+
+#[test]
+fn a_new_process_is_favoured_from_its_first_request_and_others_are_not() {
+    let mut bench = Bench::new(true, &[]);
+    bench.read(1, 0, 8);
+    assert_eq!(bench.raise(1), 30);
+    let urgent = Stream {
+        level: 0,
+        ..Stream::UNKNOWN
+    };
+    bench.describe(2, urgent);
+    bench.read(2, 1_000_000, 8);
+    assert_eq!(bench.raise(2), 1, "somebody has said what it is");
+    let mut off = Bench::plain();
+    off.read(1, 0, 8);
+    assert_eq!(off.raise(1), 1);
+    let mut bench = Bench::new(true, &[]);
+    bench.write(3, 0, 8);
+    let key = bench.bfq.async_queue(&Claim::of(&Stream::UNKNOWN)).unwrap();
+    assert_eq!(
+        bench.bfq.queue(key).raise.factor,
+        1,
+        "nobody waits for these"
+    );
+}
+
+/// An interactive process reads in a row, so many blocks at a time, one request each `ms`; the milliseconds and blocks after which it is not favoured any more.
+fn favoured_for(len: u64, ms: u64) -> (u64, u64) {
+    let mut bench = Bench::new(true, &[]);
+    let mut at = 0;
+    for _ in 0..100_000 {
+        let id = bench.read(1, at, len);
+        at += len;
+        bench.serve(id, ms);
+        if bench.raise(1) == 1 {
+            return ((bench.now.0 - ms * 1_000_000) / 1_000_000, at);
+        }
+    }
+    panic!("it is favoured for ever");
+}
+
+#[test]
+fn a_favour_ends_after_its_time_or_120_000_blocks() {
+    // The drive's rate is not known: 14,000 * 7,000 ms by two thirds of 14,000.
+    let (ms, blocks) = favoured_for(8, 250);
+    assert!((10_500..=10_750).contains(&ms), "{ms}");
+    assert!(blocks < 1_000);
+    let (ms, blocks) = favoured_for(1_000, 1);
+    assert_eq!(blocks, 121_000, "the first request beyond 120,000");
+    assert!(ms < 200);
+}
+
+#[test]
+fn batches_that_need_little_and_come_late_are_soft_real_time() {
+    // 64 blocks each 40 ms are 1,600 a second.
+    let factor = |blocks: u64, gap_ms: u64| {
+        let mut bench = Bench::new(true, &[]);
+        let mut at = 0;
+        for turn in 0..80 {
+            let id = bench.read(1, at, blocks);
+            at += blocks + 100;
+            if turn == 0 {
+                bench.queue_mut(1).raise = Raise::none(bench.now);
+                let key = bench.bfq.home_of(StreamId(1)).unwrap();
+                bench.bfq.reweigh(key);
+            }
+            bench.serve(id, 1);
+            bench.pass(gap_ms - 1);
+        }
+        bench.raise(1)
+    };
+    assert_eq!(factor(64, 40), 3_000);
+    assert_eq!(factor(64, 10), 1, "before 12 ms are over it is greedy");
+    assert_eq!(factor(400, 40), 1, "10,000 blocks a second are too many");
+}
+
+#[test]
+fn soft_real_time_lasts_300_ms() {
+    let mut bench = Bench::new(true, &[]);
+    let id = bench.read(1, 0, 8);
+    let key = bench.bfq.home_of(StreamId(1)).unwrap();
+    bench.queue_mut(1).raise = Raise::none(bench.now);
+    bench.bfq.reweigh(key);
+    bench.serve(id, 1);
+    bench.pass(500);
+    let id = bench.read(1, 8, 8);
+    assert_eq!(bench.raise(1), 3_000);
+    let began = bench.now;
+    bench.serve(id, 1);
+    let mut at = 16;
+    while bench.raise(1) > 1 {
+        // It keeps asking, so that no batch of it ends.
+        let id = bench.read(1, at, 8);
+        at += 8;
+        bench.serve(id, 10);
+    }
+    let lasted = bench.now.since(began).as_ms();
+    assert!((300.0..=320.0).contains(&lasted), "{lasted}");
+}
+
+#[test]
+fn eight_queues_180_ms_apart_are_a_burst_and_not_favoured() {
+    let favoured = |queues: u32, gap_ms: u64, busy: bool| {
+        let mut bench = Bench::new(true, &[]);
+        if busy {
+            bench.read(100, 9_000_000, 8);
+            bench.wait(200);
+        }
+        for stream in 0..queues {
+            let id = bench.read(stream, u64::from(stream) * 1_000_000, 8);
+            if !busy {
+                bench.serve(id, 1);
+            }
+            match busy {
+                true => bench.wait(gap_ms),
+                false => bench.pass(gap_ms - 1),
+            }
+        }
+        // The latest, and one that comes later.
+        (0..queues)
+            .filter(|stream| !bench.queue(*stream).in_burst)
+            .count()
+    };
+    assert_eq!(favoured(7, 180, false), 7);
+    assert_eq!(favoured(8, 180, false), 0);
+    assert_eq!(
+        favoured(12, 180, false),
+        0,
+        "who joins later is marked, too"
+    );
+    assert_eq!(favoured(12, 181, false), 12);
+    assert_eq!(
+        favoured(12, 10, true),
+        12,
+        "others are busy: it may be an application"
+    );
+}
+
+#[test]
+fn blocks_that_nobody_waits_for_count_three_times_unless_shares_differ() {
+    let mut bench = Bench::plain();
+    let write = bench.write(1, 0, 100);
+    assert_eq!(bench.start(), Some(write));
+    let key = bench.bfq.in_service.unwrap();
+    assert_eq!(bench.bfq.fair.service(bench.bfq.queue(key).entity), 300);
+    let mut bench = Bench::plain();
+    let light = Stream {
+        level: 7,
+        ..Stream::UNKNOWN
+    };
+    bench.describe(2, light);
+    bench.read(2, 1_000_000, 100_000);
+    let write = bench.write(1, 0, 100);
+    assert_eq!(bench.start(), Some(write));
+    let key = bench.bfq.async_queue(&Claim::of(&Stream::UNKNOWN)).unwrap();
+    assert_eq!(
+        bench.bfq.fair.service(bench.bfq.queue(key).entity),
+        100,
+        "weights differ"
+    );
+}
+
+#[test]
+fn one_late_request_a_turn_jumps_the_order() {
+    let mut bench = Bench::plain();
+    let late = [bench.read(1, 900, 8), bench.read(1, 800, 8)];
+    bench.wait(125);
+    let near: Vec<u32> = (0..4).map(|step| bench.read(1, step * 8, 8)).collect();
+    let order: Vec<u32> = std::iter::from_fn(|| bench.start()).collect();
+    // The first is the nearest, then the oldest, which is late; from there on by distance: backward counts twice.
+    assert_eq!(
+        order,
+        [near[0], late[0], late[1], near[3], near[2], near[1]]
+    );
+    // 124 ms are not late.
+    let mut bench = Bench::plain();
+    let early = [bench.read(1, 900, 8), bench.read(1, 800, 8)];
+    bench.wait(124);
+    let near: Vec<u32> = (0..2).map(|step| bench.read(1, step * 8, 8)).collect();
+    let order: Vec<u32> = std::iter::from_fn(|| bench.start()).collect();
+    assert_eq!(order, [near[0], near[1], early[1], early[0]]);
+}
+
+#[test]
+fn strict_guarantees_wait_always_and_give_the_drive_one_request_at_a_time() {
+    let mut bench = Bench::new(
+        false,
+        &[
+            ("strict_guarantees", 1),
+            ("slice_idle_ms", 0),
+            ("low_latency", 0),
+        ],
+    );
+    let one = bench.read(1, 0, 8);
+    let two = bench.read(1, 8, 8);
+    bench.read(2, 1_000_000, 8);
+    assert_eq!(bench.start(), Some(one));
+    assert_eq!(bench.start(), None, "one at a time");
+    bench.wait(1);
+    bench.answer(one);
+    bench.serve(two, 1);
+    assert_eq!(
+        (bench.start(), bench.waits_until),
+        (None, Some(at_ms(10))),
+        "8 ms at least"
+    );
+}
+
+#[test]
+fn no_waiting_for_throughput_on_flash_with_a_queue_nor_while_one_is_favoured() {
+    let boosts = |rotational, queue: Option<bool>, raised: u32| {
+        let mut bench = Bench::new(rotational, &[("low_latency", 0)]);
+        bench.read(1, 0, 8);
+        match queue {
+            Some(true) => (0..33).for_each(|_| bench.bfq.queueing.look(4, 9, None)),
+            Some(false) => (0..33).for_each(|_| bench.bfq.queueing.look(1, 9, None)),
+            None => {}
+        }
+        bench.bfq.totals.raised = raised;
+        bench
+            .bfq
+            .idling_boosts(bench.bfq.home_of(StreamId(1)).unwrap())
+    };
+    assert!(boosts(true, Some(true), 0) && boosts(true, Some(false), 0));
+    assert!(boosts(false, Some(false), 0));
+    assert!(!boosts(false, Some(true), 0) && !boosts(false, None, 0));
+    assert!(!boosts(true, Some(true), 1) && !boosts(false, Some(false), 1));
+}
+
+#[test]
+fn a_part_of_the_places_is_for_writes_and_less_while_one_is_favoured() {
+    let mut bench = Bench::new(true, &[("nr_requests", 64)]);
+    let most = |bench: &Bench, op, sync| {
+        let io = Io {
+            op,
+            sync,
+            stream: StreamId(99),
+            ..bench.ios[0]
+        };
+        (0..=64).find(|reads| {
+            let queued = Queued {
+                reads: *reads,
+                writes: 0,
+            };
+            !bench.bfq.admits(&io, &queued)
+        })
+    };
+    bench.read(1, 0, 8);
+    let all = |bench: &Bench| {
+        [(Op::Read, true), (Op::Write, true), (Op::Write, false)]
+            .map(|(op, sync)| most(bench, op, sync).unwrap())
+    };
+    assert_eq!(all(&bench), [64, 24, 12], "one is favoured");
+    bench.bfq.totals.raised = 0;
+    assert_eq!(all(&bench), [64, 48, 32]);
+    // Each has its share: two of the same weight, half each.
+    bench.bfq.totals.raised = 1;
+    bench.read(2, 1_000_000, 8);
+    for step in 1..40 {
+        bench.read(2, 1_000_000 + step * 8, 8);
+    }
+    let io = bench.ios[1];
+    assert!(!bench.bfq.admits(
+        &io,
+        &Queued {
+            reads: 41,
+            writes: 0
+        }
+    ));
+    assert!(bench.bfq.admits(
+        &bench.ios[0],
+        &Queued {
+            reads: 41,
+            writes: 0
+        }
+    ));
+    assert!(bench.bfq.admits(
+        &io,
+        &Queued {
+            reads: 0,
+            writes: 0
+        }
+    ));
+}
+
+#[test]
+fn close_readers_share_a_queue_in_the_first_100_ms_but_not_on_flash_with_a_queue() {
+    let shares = |rotational, apart: u64, after_ms: u64| {
+        let mut bench = Bench::new(rotational, &[("low_latency", 0)]);
+        if !rotational {
+            (0..33).for_each(|_| bench.bfq.queueing.look(4, 9, None));
+        }
+        bench.bfq.created_last = None;
+        let first = bench.read(1, 1_000_000, 8);
+        bench.read(9, 9_000_000, 8);
+        assert_eq!(bench.start(), Some(first));
+        bench.read(1, 1_000_008, 8);
+        bench.wait(after_ms);
+        bench.bfq.created_last = None;
+        bench.read(2, 1_000_008 + apart, 8);
+        bench.bfq.home_of(StreamId(1)) == bench.bfq.home_of(StreamId(2))
+    };
+    assert!(shares(true, 8_192, 1));
+    assert!(!shares(true, 8_193, 1));
+    assert!(shares(true, 8_192, 100));
+    assert!(
+        !shares(true, 8_192, 101),
+        "the other one is no longer young"
+    );
+    assert!(!shares(false, 8, 1));
+}
+
+#[test]
+fn a_shared_queue_that_seeks_is_split_and_what_was_known_comes_back() {
+    let mut bench = Bench::new(true, &[]);
+    let first = bench.read(1, 1_000_000, 8);
+    bench.read(9, 9_000_000, 8);
+    assert_eq!(bench.start(), Some(first));
+    bench.wait(1);
+    bench.read(2, 1_000_100, 8);
+    let shared = bench.bfq.home_of(StreamId(1)).unwrap();
+    assert_eq!(bench.bfq.home_of(StreamId(2)), Some(shared));
+    assert!(bench.bfq.queue(shared).shared);
+    assert_eq!(bench.bfq.queue(shared).processes, 2);
+    for turn in 0..32 {
+        let habits = &mut bench.bfq.queue_mut(shared).habits;
+        habits.last_end = Some(Pba(0));
+        habits.asked_at(true, Pba(1_000_000 + turn), Blocks(8));
+    }
+    bench.bfq.expire(bench.now, turn::Why::Timeout, bench.now);
+    bench.read(2, 8_000_000, 8);
+    let own = bench.bfq.home_of(StreamId(2)).unwrap();
+    assert_ne!(own, shared);
+    assert_eq!(
+        bench.raise(2),
+        30,
+        "it would have been interactive all the time"
+    );
+    assert!(!bench.bfq.queue(own).habits.seeky());
+    bench.read(1, 1_000_300, 8);
+    assert_eq!(
+        bench.bfq.home_of(StreamId(1)),
+        Some(shared),
+        "the last one stays"
+    );
+    assert!(!bench.bfq.queue(shared).shared);
+}
+
+#[test]
+fn queues_created_together_become_one_at_once_on_flash_and_later_elsewhere() {
+    let mut bench = Bench::new(false, &[("low_latency", 0)]);
+    (0..33).for_each(|_| bench.bfq.queueing.look(4, 9, None));
+    bench.read(1, 0, 8);
+    bench.wait(180);
+    bench.read(2, 1_000_000, 8);
+    assert_eq!(
+        bench.bfq.home_of(StreamId(1)),
+        bench.bfq.home_of(StreamId(2))
+    );
+    bench.wait(181);
+    bench.read(3, 2_000_000, 8);
+    assert_ne!(
+        bench.bfq.home_of(StreamId(1)),
+        bench.bfq.home_of(StreamId(3))
+    );
+
+    let mut bench = Bench::new(true, &[("low_latency", 0)]);
+    let one = bench.read(1, 0, 8);
+    bench.wait(100);
+    let two = bench.read(2, 5_000_000, 8);
+    assert_ne!(
+        bench.bfq.home_of(StreamId(1)),
+        bench.bfq.home_of(StreamId(2))
+    );
+    bench.queue_mut(1).habits.thinks_short = false;
+    bench.queue_mut(2).habits.thinks_short = false;
+    bench.serve(one, 1);
+    bench.serve(two, 1);
+    bench.wait(600);
+    bench.read(2, 5_000_008, 8);
+    assert_eq!(
+        bench.bfq.home_of(StreamId(1)),
+        bench.bfq.home_of(StreamId(2))
+    );
+    assert!(bench.queue(1).stable);
+}
+
+#[test]
+fn a_waker_is_found_by_three_wakings_and_served_while_the_woken_is_waited_for() {
+    let mut bench = Bench::new(true, &[("low_latency", 0), ("slice_idle_ms", 8)]);
+    // 1 asks within 4 ms of each answer to 2, and thinks long.
+    let mut at = 0;
+    for turn in 0..6 {
+        let io = bench.read(2, 2_000_000 + at, 8);
+        bench.start_at_last(io);
+        bench.wait(1);
+        bench.answer(io);
+        bench.wait(3);
+        // Its long thinking is known from its third request on.
+        if turn > 0 {
+            let found = bench.queue(1).injection.waker.is_some();
+            assert_eq!(found, turn > 4, "{turn}");
+        }
+        let woken = bench.read(1, at, 8);
+        at += 8;
+        bench.start_at_last(woken);
+        bench.wait(1);
+        bench.answer(woken);
+        bench.pass(40);
+    }
+    let waker = bench.queue(1).injection.waker;
+    assert!(waker.is_some() && waker == bench.bfq.home_of(StreamId(2)));
+}
+
+#[test]
+fn a_group_that_a_stream_leaves_loses_its_requests_to_the_other() {
+    let mut bench = Bench::plain();
+    let in_group = |group| Stream {
+        group: GroupId(group),
+        ..Stream::UNKNOWN
+    };
+    bench.describe(1, in_group(5));
+    let ids = [bench.read(1, 0, 8), bench.read(1, 8, 8)];
+    assert_eq!(bench.start(), Some(ids[0]));
+    assert_eq!(bench.bfq.groups[5].unwrap().allocated, 2);
+    // The group disappears: what is left goes on in the root.
+    bench.describe(1, in_group(0));
+    let last = bench.read(1, 16, 8);
+    assert_eq!(bench.bfq.groups[5].unwrap().allocated, 0);
+    assert_eq!(bench.bfq.groups[0].unwrap().allocated, 3);
+    assert_eq!(bench.start(), Some(ids[1]));
+    assert_eq!(bench.start(), Some(last));
+    for id in [ids[0], ids[1], last] {
+        bench.answer(id);
+    }
+    assert_eq!(bench.bfq.groups[0].unwrap().allocated, 0);
+}
+
+/// Random processes, priorities, groups, withdrawals and answers: every request is served, and the books are right after each step.
+#[test]
+fn every_request_is_served_whatever_comes() {
+    for seed in 0..24 {
+        let mut rng = Rng::stream(seed, "bfq");
+        let mut bench = Bench::new(
+            seed % 2 == 0,
+            &[("strict_guarantees", i64::from(seed % 7 == 0))],
+        );
+        let (mut waiting, mut on_drive) = (Vec::new(), Vec::new());
+        for _ in 0..700 {
+            bench.now += Duration::from_us(rng.below(4_000));
+            match rng.below(10) {
+                0..=3 => {
+                    let stream = rng.below(9) as u32;
+                    let near = u64::from(stream / 3) * 100_000;
+                    let at = match rng.chance(0.6) {
+                        true => near + rng.below(4_000),
+                        false => rng.below(1 << 24),
+                    };
+                    let op = if rng.chance(0.7) { Op::Read } else { Op::Write };
+                    let sync = op == Op::Read || rng.chance(0.4);
+                    waiting.push(bench.ask(stream, op, sync, at, 1 + rng.below(300)));
+                }
+                4..=6 if on_drive.len() < 8 => {
+                    if let Some(id) = bench.start() {
+                        waiting.retain(|one| *one != id);
+                        on_drive.push(id);
+                    }
+                }
+                7 if rng.chance(0.1) && !waiting.is_empty() => {
+                    let at = rng.below(waiting.len() as u64) as usize;
+                    let io = bench.ios[waiting.swap_remove(at) as usize];
+                    bench.bfq.withdraw(&io);
+                    bench.bfq.audit();
+                }
+                8 if rng.chance(0.2) => {
+                    let stream = Stream {
+                        weight: 1 + rng.below(1_000) as u16,
+                        class: Class::ALL[rng.below(3) as usize],
+                        level: rng.below(8) as u8,
+                        group: GroupId(rng.below(3) as u16),
+                    };
+                    bench.describe(rng.below(9) as u32, stream);
+                }
+                _ if !on_drive.is_empty() => {
+                    let at = rng.below(on_drive.len() as u64) as usize;
+                    let id = on_drive.swap_remove(at);
+                    bench.answer(id);
+                }
+                _ => {}
+            }
+        }
+        let mut patience = 0;
+        while !(waiting.is_empty() && on_drive.is_empty()) {
+            match bench.start() {
+                Some(id) => {
+                    waiting.retain(|one| *one != id);
+                    on_drive.push(id);
+                }
+                None => match on_drive.pop() {
+                    Some(id) => bench.answer(id),
+                    None => bench.now = bench.waits_until.expect("something waits, nothing runs"),
+                },
+            }
+            bench.wait(1);
+            patience += 1;
+            assert!(patience < 100_000, "{waiting:?} are never served");
+        }
+        assert_eq!(bench.bfq.len(), 0);
+    }
+}
