@@ -144,14 +144,16 @@ impl Load {
         };
         let io = self.ios[id.index()];
         self.digest = self.digest.wrapping_mul(31) ^ io.sequence;
-        self.run(&io);
+        let done = self.run(&io);
+        self.scheduler
+            .done(self.now, &io, &done, &Streams::default());
         let io = self.fresh(id);
         self.ios[id.index()] = io;
         self.scheduler.insert(self.now, &io, &Streams::default());
     }
 
     /// What a drive would do, as far as the oracle hears of it.
-    fn run(&mut self, io: &Io) {
+    fn run(&mut self, io: &Io) -> DriveDone {
         let Io {
             id, op, at, len, ..
         } = *io;
@@ -175,6 +177,7 @@ impl Load {
             arm: Some(io.place.arm_position()),
         };
         self.oracle.observed(self.now, &done);
+        done
     }
 }
 

@@ -7,7 +7,7 @@
 
 use crate::fault::{BadRun, Decay, Fate, Recovery};
 use crate::freemap::{FreeMap, Room, Slot, Tracks, Uncountable};
-use crate::ids::{DriveId, IoId, Line, Track, Unit};
+use crate::ids::{DriveId, IoId, Line, StreamId, Track, Unit};
 use crate::io::{Command, DriveDone, Extrapolated, Io, RecoveryRead, Tag, Unwritten, WriteCache};
 use crate::measure::{Measure, Tell};
 use crate::op::Op;
@@ -17,7 +17,7 @@ use crate::position::{
 };
 use crate::request::Request;
 use crate::sorted::Sorted;
-use crate::stream::Streams;
+use crate::stream::{Stream, Streams};
 use crate::units::{Angle, Blocks, Duration, Extent, Instant, Pba};
 
 pub use crate::entering::{Entering, Pattern, Why};
@@ -119,6 +119,10 @@ impl Merging {
         "commands that were not needed, as I/Os that waited became parts of others",
     )];
 }
+
+/// What is said of some streams, beside what their requests say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Claims(pub Vec<(StreamId, Stream)>);
 
 /// A scheduler's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,6 +17,7 @@ pub mod registry;
 
 pub mod agenda;
 pub mod cache;
+pub mod claims;
 pub mod config;
 pub mod contract;
 pub mod destage;

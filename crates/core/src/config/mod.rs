@@ -10,7 +10,7 @@ mod queue;
 use std::convert;
 use std::sync::Arc;
 
-use crate::contract::{Blueprint, Drive, Faults, Merging, Oracle, Placement, Scheduler};
+use crate::contract::{Blueprint, Claims, Drive, Faults, Merging, Oracle, Placement, Scheduler};
 use crate::drive::oracle::unasked;
 use crate::drive::{self, faulty, protection};
 use crate::ids::DriveId;
@@ -167,7 +167,8 @@ impl StackConfig {
             drives.push(drive);
         }
         let memory = self.memory(&placement.shape(), survivors)?;
-        let stack = Stack::new(placement, lanes);
+        let claims = self.parts.of::<Claims>().build::<Claims>(&())?;
+        let stack = Stack::new(placement, lanes).with_claims(&claims);
         Ok(Assembly {
             stack: match memory {
                 Some(memory) => stack.with_memory(memory),

@@ -7,7 +7,9 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::PartConfig;
-use crate::contract::{Cache, Destage, Faults, Merging, Oracle, Placement, Prefetch, Scheduler};
+use crate::contract::{
+    Cache, Claims, Destage, Faults, Merging, Oracle, Placement, Prefetch, Scheduler,
+};
 use crate::registry::{AnyKind, ConfigError, Kind, KindCard, Need, Of};
 
 /// A kind of which every stack has one part.
@@ -27,6 +29,10 @@ pub static KINDS: Kinds = &[
     StackKind {
         kind: Of::<dyn Scheduler>::KIND,
         default: "fcfs",
+    },
+    StackKind {
+        kind: Of::<Claims>::KIND,
+        default: "none",
     },
     StackKind {
         kind: Of::<Merging>::KIND,

@@ -5,8 +5,10 @@ use crate::registry::{ConfigError, DriveEnv, Kind, KindCard, Spec};
 
 mod by_block;
 pub(crate) mod desk;
+mod habits;
 mod line;
 mod sweep;
+mod waiting;
 
 registry! { dyn Scheduler;
     fcfs,
@@ -20,6 +22,8 @@ registry! { dyn Scheduler;
     aged_satf,
     mq_deadline,
     bfq,
+    cfq,
+    kyber,
     read_first,
     write_first,
     satf_ew,

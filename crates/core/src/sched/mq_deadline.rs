@@ -13,8 +13,8 @@
 //! Deadlines are soft: they are checked only between batches. So a request waits at most for its expiry and for
 //! the batches of requests with an older deadline. The facts are those of `block/mq-deadline.c` (Linux 6.x), with its
 //! peculiarities: the first batch after the start goes to writes if any wait, and a check of a lower level that finds
-//! no request old enough may still end the running batch. What is merged keeps the deadline of its oldest part. Every write counts
-//! as asynchronous, since a trace does not tell which were not. Left out: zoned devices.
+//! no request old enough may still end the running batch. What is merged keeps the deadline of its oldest part. `async_depth`
+//! holds for every write, also for those that somebody waits for, as there. Left out: zoned devices.
 //!
 //! O(log n) per I/O; nothing is allocated once the queue has been as long as it gets.
 

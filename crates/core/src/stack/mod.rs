@@ -35,7 +35,7 @@
 use slab::Slab;
 
 use crate::agenda::Agenda;
-use crate::contract::{Lost, Merging, Oracle, Persistent, Placement, Scheduler, Shape};
+use crate::contract::{Claims, Lost, Merging, Oracle, Persistent, Placement, Scheduler, Shape};
 use crate::freemap::FreeMap;
 use crate::ids::{DriveId, IoId, StreamId};
 use crate::io::{Command, Data, DriveDone, Origin, RecoveryRead, StepNumber, Tag};
@@ -245,6 +245,15 @@ impl Stack {
     pub fn with_memory(mut self, memory: Memory) -> Stack {
         assert_eq!(self.submitted, 0, "a cache comes before the requests");
         self.memory = Some(Box::new(memory));
+        self
+    }
+
+    /// What is said of streams from the beginning.
+    #[must_use]
+    pub fn with_claims(mut self, claims: &Claims) -> Stack {
+        for (stream, of) in &claims.0 {
+            self.streams.describe(*stream, *of);
+        }
         self
     }
 

@@ -12,9 +12,9 @@
 //!
 //! Facts of `bfq_check_waker`, `bfq_update_inject_limit`, `bfq_choose_bfqq_for_injection`.
 
+use super::super::waiting::Stop;
 use super::Bfq;
 use super::queue::QueueKey;
-use super::waiting::Stop;
 use crate::ids::IoId;
 use crate::units::{Blocks, Duration, Instant};
 

@@ -11,8 +11,8 @@
 //! What was known of a process is kept for the time when it parts, and its favour goes with it. Facts of `bfq_setup_cooperator`,
 //! `bfq_merge_bfqqs`, `bfq_split_bfqq`, `bfq_do_or_sched_stable_merge`.
 
+use super::super::habits::Habits;
 use super::Bfq;
-use super::habits::Habits;
 use super::queue::{Claim, Queue, QueueKey};
 use super::raise::{IDLE, Raise};
 use crate::ids::{GroupId, StreamId};

@@ -23,7 +23,9 @@
 //! busy until it finds one; nothing is allocated once there are as many queues as there get.
 
 mod burst;
-mod habits;
+mod card;
+
+mod homes;
 mod idling;
 mod inject;
 mod merge;
@@ -32,64 +34,38 @@ mod raise;
 mod rate;
 mod totals;
 mod turn;
-mod waiting;
+
 mod wf2q;
 
 #[cfg(test)]
 mod tests;
 
+pub(super) use self::card::SPEC;
+
 use slab::Slab;
 
 use self::burst::Burst;
-use self::habits::Habits;
+use self::card::{MEASURES, Settings};
+use self::homes::Group;
 use self::idling::Idling;
-use self::inject::{Injection, Measuring};
+use self::inject::Measuring;
 use self::merge::{Position, Process};
-use self::queue::{Claim, Counted, Queue, QueueKey};
-use self::raise::Raise;
+use self::queue::{Claim, Queue, QueueKey};
 use self::rate::{Queueing, Rate};
 use self::totals::Totals;
-use self::turn::Turn;
-use self::waiting::{Arrival, Reach, Waiting};
-use self::wf2q::{Fair, GroupKey};
+use self::turn::{Turn, Why};
+use self::wf2q::Fair;
+use super::waiting::Arrival;
 use crate::contract::{Next, Queued, Scheduler, View};
 use crate::ids::{GroupId, IoId, StreamId};
 use crate::io::{DriveDone, Io};
 use crate::list::{List, Pool};
-use crate::measure::{Measure, Tell};
+use crate::measure::Tell;
 use crate::op::Op;
-use crate::registry::{Knob, Knobs, Spec};
+use crate::registry::Knobs;
 use crate::sorted::Sorted;
 use crate::stream::{Class, Streams};
-use crate::units::{Blocks, Duration, Instant, Pba};
-
-/// What can be set.
-struct Settings {
-    slice_idle: Duration,
-    timeout: Duration,
-    /// 0 if it follows from the drive's rate.
-    max_budget: u64,
-    expire_sync: Duration,
-    expire_async: Duration,
-    reach: Reach,
-    low_latency: bool,
-    strict: bool,
-    /// 0 if any number may wait.
-    nr_requests: u64,
-    /// Writes count as waited for, whatever their requests say.
-    own_writes: bool,
-    raised_idle: Duration,
-    async_charge: u64,
-    foreign: u64,
-}
-
-/// A group of streams: its share, and what it has here and on the drive.
-#[derive(Clone, Copy)]
-struct Group {
-    key: GroupKey,
-    weight: u64,
-    allocated: u64,
-}
+use crate::units::{Duration, Instant, Pba};
 
 struct Bfq {
     set: Settings,
@@ -145,27 +121,8 @@ struct Bfq {
 
 impl Bfq {
     fn new(knobs: &Knobs, rotational: bool) -> Bfq {
-        let strict = knobs.flag("strict_guarantees");
-        let least = Duration::from_ms(if strict { 8 } else { 0 });
         Bfq {
-            set: Settings {
-                slice_idle: knobs.duration_ms("slice_idle_ms").max(least),
-                timeout: knobs.duration_ms("timeout_sync_ms"),
-                max_budget: knobs.integer("max_budget"),
-                expire_sync: knobs.duration_ms("fifo_expire_sync_ms"),
-                expire_async: knobs.duration_ms("fifo_expire_async_ms"),
-                reach: Reach {
-                    back_max: Blocks(2 * knobs.integer("back_seek_max_kib")),
-                    penalty: knobs.integer("back_seek_penalty"),
-                },
-                low_latency: knobs.flag("low_latency"),
-                strict,
-                nr_requests: knobs.integer("nr_requests"),
-                own_writes: knobs.choice("writes") == "own",
-                raised_idle: knobs.duration_ms("raised_idle_ms"),
-                async_charge: knobs.integer("async_charge"),
-                foreign: knobs.integer("foreign_requests"),
-            },
+            set: Settings::of(knobs),
             rotational,
             fair: Fair::default(),
             queues: Slab::new(),
@@ -244,178 +201,6 @@ impl Bfq {
         &mut self.processes[index]
     }
 
-    /// Where a process puts what it waits for.
-    fn home_of(&self, stream: StreamId) -> Option<QueueKey> {
-        self.processes.get(stream.index())?.home
-    }
-
-    /// The group of a claim, which weighs so much.
-    fn group_mut(&mut self, id: GroupId, weight: u64) -> &mut Group {
-        let index = id.index();
-        if self.groups.len() <= index {
-            self.groups.resize(index + 1, None);
-        }
-        if self.groups[index].is_none() {
-            let key = match index {
-                0 => GroupKey::ROOT,
-                _ => self.fair.add_group(GroupKey::ROOT, weight),
-            };
-            self.groups[index] = Some(Group {
-                key,
-                weight,
-                allocated: 0,
-            });
-        }
-        let group = self.groups[index].as_mut().expect("it is there now");
-        if group.weight != weight {
-            group.weight = weight;
-            if let Some(entity) = self.fair.entity_of(group.key) {
-                self.fair.reweigh(entity, Class::BestEffort, weight);
-            }
-        }
-        group
-    }
-
-    /// A queue without requests.
-    fn create(&mut self, now: Instant, claim: Claim, sync: bool) -> QueueKey {
-        let group = self.groups[claim.group.index()]
-            .expect("the group is known")
-            .key;
-        let entity = self.fair.add(group, claim.class, claim.weight);
-        self.born += 1;
-        let entry = self.queues.vacant_entry();
-        let key = QueueKey {
-            place: entry.key() as u32,
-            born: self.born,
-        };
-        entry.insert(Queue {
-            born: self.born,
-            created: now,
-            claim,
-            entity,
-            sync,
-            new: sync,
-            waiting: Waiting::default(),
-            dispatched: 0,
-            busy: false,
-            listed: None,
-            emptied: None,
-            turn_ended: now,
-            answered: None,
-            budget: 0,
-            kept: None,
-            checks_oldest: false,
-            busy_since: now,
-            served: 0,
-            first_served: now,
-            habits: Habits::new(now, sync && claim.class != Class::Idle),
-            raise: Raise::none(now),
-            injection: Injection::new(now),
-            in_burst: false,
-            processes: u32::from(sync),
-            owner: None,
-            shared: false,
-            stable: false,
-            splits: false,
-            split: None,
-            merged_into: None,
-            counted: Counted::default(),
-        });
-        self.queue_mut(key).budget = self.most_trusted() * 2 / 3;
-        if self.by_entity.len() <= entity.index() {
-            self.by_entity.resize(entity.index() + 1, key);
-        }
-        self.by_entity[entity.index()] = key;
-        key
-    }
-
-    /// The queue of what a process waits for.
-    fn home(&mut self, now: Instant, stream: StreamId, claim: Claim) -> QueueKey {
-        let Some(key) = self.process_mut(stream).home else {
-            let key = self.create(now, claim, true);
-            self.process_mut(stream).home = Some(key);
-            self.queue_mut(key).owner = Some(stream);
-            self.joins_burst(now, key);
-            return self.created_together(now, stream, key);
-        };
-        let (shared, of) = (self.queue(key).shared, self.queue(key).claim);
-        if shared && (of.group, of.class) != (claim.group, claim.class) {
-            let queue = self.queue_mut(key);
-            (queue.splits, queue.stable) = (true, false);
-        }
-        let (key, fresh) = self.part(now, stream, key);
-        if fresh {
-            self.joins_burst(now, key);
-        }
-        self.claims(now, key, claim);
-        key
-    }
-
-    /// The queue of writes that nobody waits for.
-    fn async_home(&mut self, now: Instant, claim: Claim) -> QueueKey {
-        let of = (claim.group, claim.class, claim.level);
-        match self.asyncs.binary_search_by_key(&of, |(of, _)| *of) {
-            Ok(at) => {
-                let key = self.asyncs[at].1;
-                self.claims(now, key, claim);
-                key
-            }
-            Err(at) => {
-                let key = self.create(now, claim, false);
-                self.asyncs.insert(at, (of, key));
-                key
-            }
-        }
-    }
-
-    fn async_queue(&self, claim: &Claim) -> Option<QueueKey> {
-        let of = (claim.group, claim.class, claim.level);
-        let at = self.asyncs.binary_search_by_key(&of, |(of, _)| *of);
-        at.ok().map(|at| self.asyncs[at].1)
-    }
-
-    /// A queue may claim something else than before.
-    fn claims(&mut self, now: Instant, key: QueueKey, claim: Claim) {
-        let before = self.queue(key).claim;
-        if before == claim {
-            return;
-        }
-        if before.group != claim.group {
-            self.moves(now, key, claim);
-        } else {
-            self.queue_mut(key).claim = claim;
-            self.reweigh(key);
-        }
-    }
-
-    /// A queue is in another group from now on, with what it has.
-    fn moves(&mut self, now: Instant, key: QueueKey, claim: Claim) {
-        if self.in_service == Some(key) {
-            self.expire(now, turn::Why::Preempted, now);
-        }
-        let queue = self.queue(key);
-        let (entity, busy, allocated) = (queue.entity, queue.busy, queue.allocated());
-        let before = queue.claim.group;
-        let budget = self.fair.budget(entity);
-        if busy {
-            self.fair.withdraw(now, entity);
-        }
-        for (group, counts) in [(before, false), (claim.group, true)] {
-            let group = self.groups[group.index()].as_mut().expect("it is known");
-            match counts {
-                true => group.allocated += allocated,
-                false => group.allocated -= allocated,
-            }
-        }
-        let group = self.groups[claim.group.index()].expect("it is known").key;
-        self.fair.move_to(entity, group);
-        self.queue_mut(key).claim = claim;
-        self.reweigh(key);
-        if busy {
-            self.fair.activate(now, entity, budget, None);
-        }
-    }
-
     /// The weight of a queue follows from what it claims and how it is favoured.
     fn reweigh(&mut self, key: QueueKey) {
         let Queue {
@@ -443,33 +228,10 @@ impl Bfq {
         self.busy.remove(&mut self.busy_list, listed);
     }
 
-    /// A process no longer puts its requests into a queue.
-    fn leave(&mut self, key: QueueKey) {
-        let queue = self.queue_mut(key);
-        queue.processes -= 1;
-        if queue.processes == 0 {
-            self.orphans.push(key);
-            self.drop_orphans();
-        }
-    }
-
-    /// Queues without processes are gone when nothing of them is left.
-    fn drop_orphans(&mut self) {
-        for at in (0..self.orphans.len()).rev() {
-            let key = self.orphans[at];
-            if self.queue(key).is_idle() {
-                self.orphans.swap_remove(at);
-                self.recount(key);
-                let queue = self.queues.remove(key.place as usize);
-                self.fair.remove(queue.entity);
-            }
-        }
-    }
-
     /// What came due before this input.
     fn catch_up(&mut self, now: Instant) {
         if let Some(idling) = self.idling.take_if(|idling| now >= idling.until) {
-            self.idled(now, idling.began);
+            self.idled(idling.until, idling.began);
         }
         if !self.orphans.is_empty() {
             self.drop_orphans();
@@ -584,7 +346,7 @@ impl Bfq {
             self.reweigh(key);
             let queue = self.queue(key);
             if queue.claim.class == Class::Idle && self.busy_total() > 1 {
-                self.expire(now, turn::Why::Exhausted, now);
+                self.expire(now, Why::Exhausted, now);
             }
         } else {
             self.injected += 1;
@@ -628,9 +390,9 @@ impl Bfq {
                 self.idled += 1;
             }
         } else if self.may_time_out(now, key) {
-            self.expire(now, turn::Why::Timeout, now);
+            self.expire(now, Why::Timeout, now);
         } else if empty {
-            self.expire(now, turn::Why::NoMore, now);
+            self.expire(now, Why::NoMore, now);
         }
     }
 }
@@ -706,7 +468,7 @@ impl Scheduler for Bfq {
     fn next(&mut self, view: &View<'_>) -> Next {
         let now = view.now;
         self.catch_up(now);
-        if self.busy_total() == 0 || self.set.strict && self.in_drive > 0 {
+        if self.arrivals.is_empty() || self.set.strict && self.in_drive > 0 {
             return Next::Empty;
         }
         if let Some(key) = self.select(now) {
@@ -776,148 +538,3 @@ impl Scheduler for Bfq {
         }
     }
 }
-
-impl Bfq {
-    /// Whether a process, or its group, has as many of the places as its share is.
-    fn is_over(&self, io: &Io, sync: bool, limit: u64) -> bool {
-        let home = self.home_of(io.stream);
-        let key = match sync {
-            true => home,
-            false => home.and_then(|home| self.async_queue(&self.queue(home).claim)),
-        };
-        let Some(queue) = key.map(|key| self.queue(key)) else {
-            return false;
-        };
-        let over = |entity, allocated| {
-            let share = self.fair.shares(entity, limit);
-            share.is_some_and(|share| allocated >= share)
-        };
-        let group = self.groups[queue.claim.group.index()].expect("it is known");
-        let above = self.fair.entity_of(group.key);
-        above.is_some_and(|above| over(above, group.allocated))
-            || over(queue.entity, queue.allocated())
-    }
-}
-
-const MEASURES: &[Measure] = &[
-    Measure::count("turns", "turns", "turns of queues"),
-    Measure::count(
-        "waits",
-        "waits",
-        "times that the drive waited for the queue that was served",
-    ),
-    Measure::count(
-        "injected",
-        "requests",
-        "requests of others that were served during the turn of a queue",
-    ),
-    Measure::count(
-        "raised",
-        "times",
-        "times that a queue was favoured, as interactive or soft real-time",
-    ),
-    Measure::count(
-        "merged",
-        "times",
-        "times that a process came to share the queue of another",
-    ),
-];
-
-pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
-    name: "bfq",
-    aliases: &[],
-    summary: "budget fair queueing: shares by weight, waiting for who is served, favour for interactive processes",
-    source: "Valente and Checconi, IEEE Transactions on Computers 2010; Linux 6.12, block/bfq-iosched.c and Documentation/block/bfq-iosched.rst",
-    knobs: &[
-        Knob::number(
-            "slice_idle_ms",
-            8.0,
-            0.0..=1_000.0,
-            "milliseconds that the drive waits for the next request of the process that is served; 0 is not at all",
-        ),
-        Knob::integer(
-            "timeout_sync_ms",
-            125,
-            1..=60_000,
-            "milliseconds that a turn lasts at most; a favoured process has 30 times as long",
-        ),
-        Knob::integer(
-            "max_budget",
-            0,
-            0..=2_147_483_647,
-            "blocks that a turn may take; 0 is what the drive moves in timeout_sync_ms at its peak rate, as estimated",
-        ),
-        Knob::integer(
-            "fifo_expire_sync_ms",
-            125,
-            0..=3_600_000,
-            "milliseconds after which a request that somebody waits for jumps the order of its process, once a turn",
-        ),
-        Knob::integer(
-            "fifo_expire_async_ms",
-            250,
-            0..=3_600_000,
-            "the same of writes that nobody waits for",
-        ),
-        Knob::integer(
-            "back_seek_max_kib",
-            16_384,
-            0..=1_073_741_824,
-            "KiB backward that are still a way to the next request",
-        ),
-        Knob::integer(
-            "back_seek_penalty",
-            2,
-            1..=1_000,
-            "what a distance backward is multiplied by",
-        ),
-        Knob::flag(
-            "low_latency",
-            true,
-            "whether interactive and soft real-time processes are favoured",
-        ),
-        Knob::flag(
-            "strict_guarantees",
-            false,
-            "whether the drive always waits for the process that is served, and has one request at a time",
-        ),
-        Knob::integer(
-            "nr_requests",
-            0,
-            0..=1_000_000,
-            "requests that may be in the queue or on the drive, others wait before it; writes get a part of them, and each process its share; \
-             Linux has twice the drive's depth, at most 256; 0 is no limit",
-        ),
-        Knob::choice(
-            "writes",
-            "told",
-            &["told", "own"],
-            "whose writes are: told = those that somebody waits for are the process's, the others share a queue for each priority; own = all are the process's",
-        ),
-        Knob::number(
-            "raised_idle_ms",
-            20.0,
-            0.0..=1_000.0,
-            "milliseconds that the drive waits at least for a favoured process",
-        ),
-        Knob::integer(
-            "async_charge",
-            3,
-            1..=100,
-            "times that writes are charged which nobody waits for, unless shares differ",
-        ),
-        Knob::integer(
-            "foreign_requests",
-            4,
-            0..=1_000_000,
-            "requests of others on the drive from which on it waits for a favoured process, though no other is busy; 0 is never",
-        ),
-    ],
-    measures: MEASURES,
-    asks: &[],
-    prepared: false,
-    build: |knobs, env| {
-        let rotational = env.blueprint.revolution().is_some();
-        Ok(Box::new(Bfq::new(knobs, rotational)))
-    },
-};

@@ -1,9 +1,9 @@
 //! What is known of one queue: the requests of a process, of several that were merged, or of writes that nobody waits for.
 
-use super::habits::Habits;
+use super::super::habits::Habits;
+use super::super::waiting::Waiting;
 use super::inject::Injection;
 use super::raise::Raise;
-use super::waiting::Waiting;
 use super::wf2q::EntityId;
 use crate::ids::{GroupId, StreamId};
 use crate::list::Handle;

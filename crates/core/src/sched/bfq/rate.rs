@@ -4,7 +4,7 @@
 //! (`M`, what the drive moves in one turn at peak rate) and for how long an interactive process is favoured (less on a fast drive). Facts of
 //! `bfq_update_peak_rate`, `bfq_update_hw_tag`.
 
-use super::habits::is_seek;
+use super::super::habits::is_seek;
 use crate::units::{Blocks, Duration, Instant, Pba};
 
 /// Rates are in blocks a microsecond times 2^16.

@@ -15,11 +15,11 @@
 //! budget left, is charged by time: so queues that seek share the time of the drive, the others its rate. Facts of `bfq_bfqq_expire`,
 //! `__bfq_bfqq_recalc_budget`, `bfq_bfqq_charge_time`, `bfq_bfqq_handle_idle_busy_switch`, `bfq_select_queue`.
 
+use super::super::waiting::Stop;
 use super::Bfq;
 use super::burst::FORGOTTEN;
 use super::queue::QueueKey;
 use super::raise::IDLE;
-use super::waiting::Stop;
 use crate::units::{Duration, Instant};
 
 /// The most that a turn gets before the drive's rate is known.

@@ -23,7 +23,7 @@ const FLOW: &[&str] = &[
 const CONTRACTS: &[&str] = &["contract", "search", "registry", "metrics", "pages", "size"];
 /// Kinds of parts: a folder each, mutually unknown.
 const PARTS: &[&str] = &[
-    "sched", "place", "merge", "cache", "prefetch", "destage", "drive", "faults",
+    "sched", "claims", "place", "merge", "cache", "prefetch", "destage", "drive", "faults",
 ];
 
 /// The modules that a module may name, besides itself; `None` is all.

@@ -63,10 +63,21 @@ impl Habits {
         }
     }
 
+    /// How many of its last 32 requests were seeks.
+    #[inline]
+    pub(super) fn seeks(&self) -> u32 {
+        self.seeks.count_ones()
+    }
+
     /// Whether its requests lie here and there.
     #[inline]
     pub(super) fn seeky(&self) -> bool {
-        self.seeks.count_ones() > SEEKS
+        self.seeks() > SEEKS
+    }
+
+    /// Its mean think time, once enough are known.
+    pub(super) fn think_time(&self) -> Option<Duration> {
+        (self.samples > SAMPLES).then_some(Duration(self.mean))
     }
 
     /// Whether none of the last ones continued another.
@@ -90,7 +101,8 @@ impl Habits {
 
     /// Whether its mean think time is short, as far as that is known.
     pub(super) fn is_soon_back(&self, slice_idle: Duration) -> bool {
-        !(self.samples > SAMPLES && self.mean > slice_idle.0 / 2)
+        self.think_time()
+            .is_none_or(|mean| mean.0 <= slice_idle.0 / 2)
     }
 
     /// A request came: if nothing of it was there, since the last answer. `new` tells that it is the first one.

@@ -3,7 +3,8 @@
 //! They go by block, onward from where the heads were, with short ways back allowed: a distance backward counts twice, and nothing farther back than
 //! `back_seek_max` is a way back at all. Once in a turn of its queue the oldest request goes instead, if its time is up. So time limits matter
 //! between the requests of one queue only, and at most one that is late jumps the order in each turn. Facts of `bfq_choose_req`, `bfq_check_fifo`; requests for
-//! metadata are not told apart, since nothing tells them.
+//! metadata are not told apart, since nothing tells them, and one that is late goes next though a nearer one comes before it has gone (in Linux that goes
+//! before, so that it may wait for ever).
 
 use crate::ids::{IoId, StreamId};
 use crate::list::{Handle, List, Pool};
@@ -79,6 +80,8 @@ pub(super) struct Waiting {
     by_block: Sorted<Stop>,
     arrivals: List,
     next: Option<Stop>,
+    /// The next one is late, and not the nearest: what comes does not go before it.
+    late: bool,
 }
 
 impl Waiting {
@@ -116,6 +119,7 @@ impl Waiting {
         };
         self.by_block.insert(stop);
         self.next = Some(match self.next {
+            Some(next) if self.late => next,
             Some(next) => reach.choose(from, next, stop),
             None => stop,
         });
@@ -140,6 +144,7 @@ impl Waiting {
         let next = self.next.expect("requests wait");
         self.next = Some(match next.sequence == sequence {
             true => stop,
+            false if self.late => next,
             false => reach.choose(from, next, stop),
         });
     }
@@ -154,7 +159,10 @@ impl Waiting {
     ) -> Stop {
         let stop = self.next.expect("requests wait");
         let cursor = self.by_block.seek(&stop.key());
-        self.next = self.choose_next(pool, cursor, reach, Some((now, checks)));
+        let late = std::mem::take(checks).then(|| self.late_one(pool, &stop, now));
+        let late = late.flatten();
+        self.late = late.is_some();
+        self.next = late.or_else(|| self.choose_next(cursor, reach));
         self.take(pool, cursor)
     }
 
@@ -167,7 +175,8 @@ impl Waiting {
     ) -> Stop {
         let cursor = self.by_block.seek(&key);
         if self.next.is_some_and(|next| next.key() == key) {
-            self.next = self.choose_next(pool, cursor, reach, None);
+            self.late = false;
+            self.next = self.choose_next(cursor, reach);
         }
         self.take(pool, cursor)
     }
@@ -178,23 +187,17 @@ impl Waiting {
         stop
     }
 
-    /// What is served after the one at `cursor`: the oldest if it is late, else the nearer of its two neighbours.
-    fn choose_next(
-        &self,
-        pool: &Pool<Arrival>,
-        cursor: Cursor,
-        reach: Reach,
-        late: Option<(Instant, &mut bool)>,
-    ) -> Option<Stop> {
+    /// The oldest one, if it is late and not the one that is served.
+    fn late_one(&self, pool: &Pool<Arrival>, served: &Stop, now: Instant) -> Option<Stop> {
+        let oldest = pool.item(self.arrivals.front().expect("requests wait"));
+        let late = oldest.stop != served.key() && now >= oldest.deadline;
+        let found = || self.by_block.at(self.by_block.seek(&oldest.stop)).copied();
+        late.then(found).flatten()
+    }
+
+    /// What is served after the one at `cursor`: the nearer of its two neighbours.
+    fn choose_next(&self, cursor: Cursor, reach: Reach) -> Option<Stop> {
         let last = *self.by_block.at(cursor).expect("it waits");
-        if let Some((now, checks)) = late
-            && std::mem::take(checks)
-        {
-            let oldest = pool.item(self.arrivals.front().expect("requests wait"));
-            if oldest.stop != last.key() && now >= oldest.deadline {
-                return self.by_block.at(self.by_block.seek(&oldest.stop)).copied();
-            }
-        }
         let before = self.by_block.before(cursor);
         let before = before.and_then(|cursor| self.by_block.at(cursor)).copied();
         let after = self.by_block.at(self.by_block.after(cursor)).copied();

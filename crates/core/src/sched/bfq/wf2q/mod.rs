@@ -713,5 +713,4 @@ fn idle_class_is_due(now: Instant, group: &Group) -> bool {
 }
 
 #[cfg(test)]
-#[path = "wf2q_tests.rs"]
 mod tests;

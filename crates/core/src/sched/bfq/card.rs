@@ -1,0 +1,176 @@
+//! What can be set of `bfq`, and what it counts.
+
+use super::super::waiting::Reach;
+use super::Bfq;
+use crate::contract::Scheduler;
+use crate::measure::Measure;
+use crate::registry::{Knob, Knobs, Spec};
+use crate::units::{Blocks, Duration};
+
+/// What can be set.
+pub(super) struct Settings {
+    pub(super) slice_idle: Duration,
+    pub(super) timeout: Duration,
+    /// 0 if it follows from the drive's rate.
+    pub(super) max_budget: u64,
+    pub(super) expire_sync: Duration,
+    pub(super) expire_async: Duration,
+    pub(super) reach: Reach,
+    pub(super) low_latency: bool,
+    pub(super) strict: bool,
+    /// 0 if any number may wait.
+    pub(super) nr_requests: u64,
+    /// Writes count as waited for, whatever their requests say.
+    pub(super) own_writes: bool,
+    pub(super) raised_idle: Duration,
+    pub(super) async_charge: u64,
+    pub(super) foreign: u64,
+}
+
+impl Settings {
+    pub(super) fn of(knobs: &Knobs) -> Settings {
+        let strict = knobs.flag("strict_guarantees");
+        let least = Duration::from_ms(if strict { 8 } else { 0 });
+        Settings {
+            slice_idle: knobs.duration_ms("slice_idle_ms").max(least),
+            timeout: knobs.duration_ms("timeout_sync_ms"),
+            max_budget: knobs.integer("max_budget"),
+            expire_sync: knobs.duration_ms("fifo_expire_sync_ms"),
+            expire_async: knobs.duration_ms("fifo_expire_async_ms"),
+            reach: Reach {
+                back_max: Blocks(2 * knobs.integer("back_seek_max_kib")),
+                penalty: knobs.integer("back_seek_penalty"),
+            },
+            low_latency: knobs.flag("low_latency"),
+            strict,
+            nr_requests: knobs.integer("nr_requests"),
+            own_writes: knobs.choice("writes") == "own",
+            raised_idle: knobs.duration_ms("raised_idle_ms"),
+            async_charge: knobs.integer("async_charge"),
+            foreign: knobs.integer("foreign_requests"),
+        }
+    }
+}
+
+pub(super) const MEASURES: &[Measure] = &[
+    Measure::count("turns", "turns", "turns of queues"),
+    Measure::count(
+        "waits",
+        "waits",
+        "times that the drive waited for the queue that was served",
+    ),
+    Measure::count(
+        "injected",
+        "requests",
+        "requests of others that were served during the turn of a queue",
+    ),
+    Measure::count(
+        "raised",
+        "times",
+        "times that a queue was favoured, as interactive or soft real-time",
+    ),
+    Measure::count(
+        "merged",
+        "times",
+        "times that a process came to share the queue of another",
+    ),
+];
+
+pub(in crate::sched) static SPEC: Spec<dyn Scheduler> = Spec {
+    name: "bfq",
+    aliases: &[],
+    summary: "budget fair queueing: shares by weight, waiting for who is served, favour for interactive processes",
+    source: "Valente and Checconi, IEEE Transactions on Computers 2010; Linux 6.12, block/bfq-iosched.c and Documentation/block/bfq-iosched.rst",
+    knobs: &[
+        Knob::number(
+            "slice_idle_ms",
+            8.0,
+            0.0..=1_000.0,
+            "milliseconds that the drive waits for the next request of the process that is served; 0 is not at all",
+        ),
+        Knob::integer(
+            "timeout_sync_ms",
+            125,
+            1..=60_000,
+            "milliseconds that a turn lasts at most; a favoured process has 30 times as long",
+        ),
+        Knob::integer(
+            "max_budget",
+            0,
+            0..=2_147_483_647,
+            "blocks that a turn may take; 0 is what the drive moves in timeout_sync_ms at its peak rate, as estimated",
+        ),
+        Knob::integer(
+            "fifo_expire_sync_ms",
+            125,
+            0..=3_600_000,
+            "milliseconds after which a request that somebody waits for jumps the order of its process, once a turn",
+        ),
+        Knob::integer(
+            "fifo_expire_async_ms",
+            250,
+            0..=3_600_000,
+            "the same of writes that nobody waits for",
+        ),
+        Knob::integer(
+            "back_seek_max_kib",
+            16_384,
+            0..=1_073_741_824,
+            "KiB backward that are still a way to the next request",
+        ),
+        Knob::integer(
+            "back_seek_penalty",
+            2,
+            1..=1_000,
+            "what a distance backward is multiplied by",
+        ),
+        Knob::flag(
+            "low_latency",
+            true,
+            "whether interactive and soft real-time processes are favoured",
+        ),
+        Knob::flag(
+            "strict_guarantees",
+            false,
+            "whether the drive always waits for the process that is served, and has one request at a time",
+        ),
+        Knob::integer(
+            "nr_requests",
+            0,
+            0..=1_000_000,
+            "requests that may be in the queue or on the drive, others wait before it; writes get a part of them, and each process its share; \
+             Linux has twice the drive's depth, at most 256; 0 is no limit",
+        ),
+        Knob::choice(
+            "writes",
+            "told",
+            &["told", "own"],
+            "whose writes are: told = those that somebody waits for are the process's, the others share a queue for each priority; own = all are the process's",
+        ),
+        Knob::number(
+            "raised_idle_ms",
+            20.0,
+            0.0..=1_000.0,
+            "milliseconds that the drive waits at least for a favoured process",
+        ),
+        Knob::integer(
+            "async_charge",
+            3,
+            1..=100,
+            "times that writes are charged which nobody waits for, unless shares differ",
+        ),
+        Knob::integer(
+            "foreign_requests",
+            4,
+            0..=1_000_000,
+            "requests of others on the drive from which on it waits for a favoured process, though no other is busy; 0 is never",
+        ),
+    ],
+    measures: MEASURES,
+    asks: &["claims"],
+    prepared: false,
+    build: |knobs, env| {
+        let rotational = env.blueprint.revolution().is_some();
+        Ok(Box::new(Bfq::new(knobs, rotational)))
+    },
+};

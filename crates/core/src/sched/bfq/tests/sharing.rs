@@ -1,0 +1,132 @@
+//! Whose queues become one, and who is served while another is waited for.
+
+use super::*;
+
+#[test]
+fn close_readers_share_a_queue_in_the_first_100_ms_but_not_on_flash_with_a_queue() {
+    let shares = |rotational, apart: u64, after_ms: u64| {
+        let mut bench = Bench::new(rotational, &[("low_latency", 0)]);
+        if !rotational {
+            (0..33).for_each(|_| bench.bfq.queueing.look(4, 9, None));
+        }
+        bench.bfq.created_last = None;
+        let first = bench.read(1, 1_000_000, 8);
+        bench.read(9, 9_000_000, 8);
+        assert_eq!(bench.start(), Some(first));
+        bench.read(1, 1_000_008, 8);
+        bench.wait(after_ms);
+        bench.bfq.created_last = None;
+        bench.read(2, 1_000_008 + apart, 8);
+        bench.bfq.home_of(StreamId(1)) == bench.bfq.home_of(StreamId(2))
+    };
+    assert!(shares(true, 8_192, 1));
+    assert!(!shares(true, 8_193, 1));
+    assert!(shares(true, 8_192, 100));
+    assert!(
+        !shares(true, 8_192, 101),
+        "the other one is no longer young"
+    );
+    assert!(!shares(false, 8, 1));
+}
+
+#[test]
+fn a_shared_queue_that_seeks_is_split_and_what_was_known_comes_back() {
+    let mut bench = Bench::new(true, &[]);
+    let first = bench.read(1, 1_000_000, 8);
+    bench.read(9, 9_000_000, 8);
+    assert_eq!(bench.start(), Some(first));
+    bench.wait(1);
+    bench.read(2, 1_000_100, 8);
+    let shared = bench.bfq.home_of(StreamId(1)).unwrap();
+    assert_eq!(bench.bfq.home_of(StreamId(2)), Some(shared));
+    assert!(bench.bfq.queue(shared).shared);
+    assert_eq!(bench.bfq.queue(shared).processes, 2);
+    for turn in 0..32 {
+        let habits = &mut bench.bfq.queue_mut(shared).habits;
+        habits.last_end = Some(Pba(0));
+        habits.asked_at(true, Pba(1_000_000 + turn), Blocks(8));
+    }
+    bench.bfq.expire(bench.now, turn::Why::Timeout, bench.now);
+    bench.read(2, 8_000_000, 8);
+    let own = bench.bfq.home_of(StreamId(2)).unwrap();
+    assert_ne!(own, shared);
+    assert_eq!(
+        bench.raise(2),
+        30,
+        "it would have been interactive all the time"
+    );
+    assert!(!bench.bfq.queue(own).habits.seeky());
+    bench.read(1, 1_000_300, 8);
+    assert_eq!(
+        bench.bfq.home_of(StreamId(1)),
+        Some(shared),
+        "the last one stays"
+    );
+    assert!(!bench.bfq.queue(shared).shared);
+}
+
+#[test]
+fn queues_created_together_become_one_at_once_on_flash_and_later_elsewhere() {
+    let mut bench = Bench::new(false, &[("low_latency", 0)]);
+    (0..33).for_each(|_| bench.bfq.queueing.look(4, 9, None));
+    bench.read(1, 0, 8);
+    bench.wait(180);
+    bench.read(2, 1_000_000, 8);
+    assert_eq!(
+        bench.bfq.home_of(StreamId(1)),
+        bench.bfq.home_of(StreamId(2))
+    );
+    bench.wait(181);
+    bench.read(3, 2_000_000, 8);
+    assert_ne!(
+        bench.bfq.home_of(StreamId(1)),
+        bench.bfq.home_of(StreamId(3))
+    );
+
+    let mut bench = Bench::new(true, &[("low_latency", 0)]);
+    let one = bench.read(1, 0, 8);
+    bench.wait(100);
+    let two = bench.read(2, 5_000_000, 8);
+    assert_ne!(
+        bench.bfq.home_of(StreamId(1)),
+        bench.bfq.home_of(StreamId(2))
+    );
+    bench.queue_mut(1).habits.thinks_short = false;
+    bench.queue_mut(2).habits.thinks_short = false;
+    bench.serve(one, 1);
+    bench.serve(two, 1);
+    bench.wait(600);
+    bench.read(2, 5_000_008, 8);
+    assert_eq!(
+        bench.bfq.home_of(StreamId(1)),
+        bench.bfq.home_of(StreamId(2))
+    );
+    assert!(bench.queue(1).stable);
+}
+
+#[test]
+fn a_waker_is_found_by_three_wakings_and_served_while_the_woken_is_waited_for() {
+    let mut bench = Bench::new(true, &[("low_latency", 0), ("slice_idle_ms", 8)]);
+    // 1 asks within 4 ms of each answer to 2, and thinks long.
+    let mut at = 0;
+    for turn in 0..6 {
+        let io = bench.read(2, 2_000_000 + at, 8);
+        bench.start_at_last(io);
+        bench.wait(1);
+        bench.answer(io);
+        bench.wait(3);
+        // Its long thinking is known from its third request on.
+        if turn > 0 {
+            let found = bench.queue(1).injection.waker.is_some();
+            assert_eq!(found, turn > 4, "{turn}");
+        }
+        let woken = bench.read(1, at, 8);
+        at += 8;
+        bench.start_at_last(woken);
+        bench.wait(1);
+        bench.answer(woken);
+        bench.pass(40);
+    }
+    let waker = bench.queue(1).injection.waker;
+    assert!(waker.is_some() && waker == bench.bfq.home_of(StreamId(2)));
+}
