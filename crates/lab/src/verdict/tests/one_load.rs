@@ -290,3 +290,13 @@ fn a_mean_that_one_batch_makes_is_no_lead_under_several_loads() {
         "At every depth satf has the lowest mean, and whether scan is slower is undecided."
     );
 }
+
+/// It stands in no choice, and the values of the other key name them.
+#[test]
+fn a_key_with_one_value_names_no_choice() {
+    let (runs, mut keys) = schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.01)]);
+    let alone = judged(&runs, &keys, None).headline;
+    assert!(alone.starts_with("satf wins"), "{alone}");
+    keys.extend(varied(&[("place", &["linear"])]));
+    assert_eq!(judged(&runs, &keys, None).headline, alone);
+}
