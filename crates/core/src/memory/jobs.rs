@@ -297,10 +297,8 @@ impl Memory {
         let request = one.request;
         match (one.remaining, one.again) {
             (0, false) => self.answer(now, asked, Status::Done),
-            (0, true) => {
-                self.lines.counts.passed += 1;
-                self.read_around(now, asked, &request);
-            }
+            // It has missed, and is counted so.
+            (0, true) => self.read_around(now, asked, &request),
             _ => {}
         }
     }

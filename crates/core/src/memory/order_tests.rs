@@ -224,7 +224,7 @@ fn pages_are_counted_once_each() {
         names.iter().map(|name| played.told(key, name)).collect()
     };
     let requests = ["read_hits", "read_misses", "passed_reads"];
-    assert_eq!(of("cache", &requests), [1, 2, 1]);
+    assert_eq!(of("cache", &requests), [1, 2, 1], "four reads in all");
     let pages = ["hit_pages", "joined_pages", "missed_pages", "staged_pages"];
     assert_eq!(of("cache", &pages), [2, 1, 1, 16]);
     let ahead = ["ahead_pages", "late_pages", "useful_pages", "wasted_pages"];
