@@ -385,7 +385,7 @@ class Results:
     @overload
     def __getitem__(self, which: slice) -> list[Run]: ...
     def __getitem__(self, which: int | str | slice) -> Run | list[Run]:
-        """A run by its place in the grid, or by settings of its label or their values.
+        """A run by its place in the grid, or by settings that were varied or their values.
 
         ``results["satf"]``, ``results["sched=satf depth=8"]``, ``results["satf 8"]``.
 
@@ -420,8 +420,9 @@ class Results:
 
 
 def _bears(run: Run, words: str) -> bool:
-    """Whether a run's label has all of these settings, or values of settings."""
-    settings = run.label.split(" ")
+    """Whether a run has all of these settings, or their values; what all share is in no label."""
+    varied = (f"{key}={value}" for key, value in run.settings.items())
+    settings = [*run.label.split(" "), *varied]
     known = {*settings, *(setting.partition("=")[2] for setting in settings)}
     return run.label == words or (bool(words.split()) and known.issuperset(words.split()))
 

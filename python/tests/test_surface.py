@@ -128,6 +128,31 @@ def test_a_sweep_needs_a_drive_that_is_named(trace: Path, tmp_path: Path) -> Non
     assert swept.to_pandas()["vary.sched"].tolist() == ["fcfs", "look"]
 
 
+def test_what_all_runs_share_is_in_no_label(trace: Path, tmp_path: Path) -> None:
+    grid = {"sched": ["fcfs"], "depth": [1, 8]}
+    found = nearslot.compare(trace, drive="null", replay="closed", limit=300, vary=grid)
+    assert [run.label for run in found] == ["depth=1", "depth=8"]
+    assert [run.choice for run in found] == ["sched=fcfs", "sched=fcfs"]
+    assert [run.settings for run in found] == [
+        {"sched": "fcfs", "depth": "1"},
+        {"sched": "fcfs", "depth": "8"},
+    ]
+    assert found["fcfs 8"] is found["sched=fcfs depth=8"] is found["depth=8"] is found[1]
+    # A row of a sweep is the same in whichever piece its run was done.
+    for together in (1, 2):
+        swept = nearslot.sweep(
+            trace,
+            drive="null",
+            replay="closed",
+            limit=300,
+            vary=grid,
+            runs_per_task=together,
+            out=tmp_path / f"{together}.parquet",
+        )
+        labels = ["sched=fcfs depth=1", "sched=fcfs depth=8"]
+        assert swept.to_pandas()["label"].tolist() == labels
+
+
 def test_results_are_gone_through_and_looked_up(grid: nearslot.Results) -> None:
     assert [run.label for run in grid] == [run.label for run in grid.runs]
     assert grid["satf 16"] is grid.runs[3]

@@ -2,17 +2,38 @@
 //!
 //! A tree of least instants, whose leaves are the sources in their order: a knockout, of which the root is the winner. A source that changes is
 //! compared on its way up until something else wins there, so most changes end near the leaves; of equal instants the first source wins.
-//! Whoever has a few drives pays for a few steps, and whoever has many does not look at all of them.
+//! Whoever has a few drives pays for a few steps, and whoever has many does not look at all of them. Who wins is known with when, so nobody goes down for the winner.
 //!
-//! O(log n) for a change and for a question, O(1) for the least instant; nothing is allocated once it is made.
+//! O(log n) for a change and for a question, O(1) for the winner; nothing is allocated once it is made.
 
 use crate::units::Instant;
+
+/// An instant and a source, in this order: the least of some is the first of those that are due first. One number, so that no branch tells which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Due(u128);
+
+impl Due {
+    #[inline]
+    fn new(instant: Instant, source: usize) -> Due {
+        Due(u128::from(instant.0) << 64 | source as u128)
+    }
+
+    #[inline]
+    fn instant(self) -> Instant {
+        Instant((self.0 >> 64) as u64)
+    }
+
+    #[inline]
+    fn source(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// When each source is due. [`Instant::NEVER`] stands for one that is not, so nothing can be due then.
 #[derive(Clone, Debug)]
 pub struct Agenda {
     /// The root is at 1; below a node are those at twice its place and behind that.
-    tree: Vec<Instant>,
+    tree: Vec<Due>,
     /// Where the first source is: as many as there are sources, up to a power of two.
     first: usize,
 }
@@ -21,8 +42,11 @@ impl Agenda {
     /// Of so many sources, one at least, none is due.
     pub fn new(sources: usize) -> Agenda {
         let first = sources.next_power_of_two();
+        // Below a node, the first source is that of its lowest leaf.
+        let lowest = |at: usize| (at << (first.ilog2() - at.ilog2())) - first;
+        let never = |at| Due::new(Instant::NEVER, if at == 0 { 0 } else { lowest(at) });
         Agenda {
-            tree: vec![Instant::NEVER; 2 * first],
+            tree: (0..2 * first).map(never).collect(),
             first,
         }
     }
@@ -30,13 +54,19 @@ impl Agenda {
     /// When the first source is due.
     #[inline]
     pub fn least(&self) -> Option<Instant> {
-        let least = self.tree[1];
+        let least = self.tree[1].instant();
         (least != Instant::NEVER).then_some(least)
+    }
+
+    /// The first of the sources that are due then.
+    #[inline]
+    pub fn winner(&self) -> Option<usize> {
+        self.least().map(|_| self.tree[1].source())
     }
 
     /// When a source is due.
     pub fn due(&self, source: usize) -> Option<Instant> {
-        let due = self.tree[self.first + source];
+        let due = self.tree[self.first + source].instant();
         (due != Instant::NEVER).then_some(due)
     }
 
@@ -44,7 +74,7 @@ impl Agenda {
     #[inline]
     pub fn set(&mut self, source: usize, due: Option<Instant>) {
         let mut at = self.first + source;
-        let mut least = due.unwrap_or(Instant::NEVER);
+        let mut least = Due::new(due.unwrap_or(Instant::NEVER), source);
         while self.tree[at] != least {
             self.tree[at] = least;
             if at == 1 {
@@ -58,11 +88,12 @@ impl Agenda {
     /// The first source, from this one on, that is due at an instant or before.
     #[inline]
     pub fn due_by(&self, instant: Instant, from: usize) -> Option<usize> {
-        if from >= self.first || self.tree[1] > instant {
+        let is_due = |at: usize| self.tree[at].instant() <= instant;
+        if from >= self.first || !is_due(1) {
             return None;
         }
         let mut at = self.first + from;
-        while self.tree[at] > instant {
+        while !is_due(at) {
             // Up as long as nothing lies behind, and to what lies behind then.
             at >>= at.trailing_ones();
             if at == 0 {
@@ -72,7 +103,7 @@ impl Agenda {
         }
         while at < self.first {
             at *= 2;
-            at += usize::from(self.tree[at] > instant);
+            at += usize::from(!is_due(at));
         }
         Some(at - self.first)
     }
@@ -113,6 +144,8 @@ mod tests {
                 twin.0[source] = due;
                 assert_eq!(agenda.due(source), due);
                 assert_eq!(agenda.least(), twin.least());
+                let winner = twin.least().and_then(|least| twin.due_by(least, 0));
+                assert_eq!(agenda.winner(), winner);
                 let (instant, from) = (Instant(rng.below(21)), rng.below(sources + 2) as usize);
                 for (instant, from) in [(instant, from), (instant, 0), (Instant(20), from)] {
                     assert_eq!(agenda.due_by(instant, from), twin.due_by(instant, from));

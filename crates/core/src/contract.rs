@@ -621,6 +621,8 @@ pub struct Written {
     pub sequence: bool,
     /// Pages of it of which something is in the buffer now.
     pub pages: u64,
+    /// Whether it waits again only since it could not be written to the drives.
+    pub failed: bool,
 }
 
 /// Which unit of a write buffer goes to the drives next.

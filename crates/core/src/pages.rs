@@ -54,7 +54,11 @@ pub const CACHE_COUNTS: [Measure; 7] = [
         "requests",
         "reads that found in memory all that they asked for",
     ),
-    Measure::count("read_misses", "requests", "reads that did not"),
+    Measure::count(
+        "read_misses",
+        "requests",
+        "reads that did not, those among them that asked the drives by themselves as a job had failed",
+    ),
     Measure::count(
         "hit_pages",
         "pages",
@@ -78,7 +82,7 @@ pub const CACHE_COUNTS: [Measure; 7] = [
     Measure::count(
         "passed_reads",
         "requests",
-        "reads that went around the memory, as a write of the same page was under way or a job had failed",
+        "reads that went around the memory from the first, as a write of the same page was under way: neither hits nor misses",
     ),
 ];
 
@@ -170,17 +174,17 @@ pub static BUFFER_MEASURES: &[Measure] = &[
     Measure::count(
         "destaged_units",
         "units",
-        "how often a unit went to the drives",
+        "how often all that a unit had was written to the drives",
     ),
     Measure::count(
         "full_units",
         "units",
-        "how often of these every block of the unit was there",
+        "how often of these every block of the unit was there when it went",
     ),
     Measure::count(
         "destaged_pages",
         "pages",
-        "pages of which a write to the drives began, each time that one did",
+        "pages that were written to the drives, each time that one was: what failed is none of these",
     ),
     Measure::count(
         "failed_units",

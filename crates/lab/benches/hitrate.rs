@@ -1,8 +1,9 @@
 //! Speed of `hitrate`, everything counted: reading, numbering, simulating.
 //!
-//! `cargo bench -p nearslot-lab --bench hitrate [-- MILLIONS]`. A trace of Zipf(1.0) requests over a million objects, and one of equally likely
+//! `cargo bench -p nearslot-lab --bench hitrate [-- MILLIONS [FILTER]]`. A trace of Zipf(1.0) requests over a million objects, and one of equally likely
 //! ones over ten million, are written to a temporary folder in libCacheSim's format, so that the same file can be given to that. Millions of
-//! requests a second; misses stand beside, so that a faster answer that is another answer shows.
+//! requests a second; misses stand beside, so that a faster answer that is another answer shows. With a filter, as `zipf lru 1%`, there is nothing in the process but
+//! that question, so its processor time can be told from outside.
 
 #![allow(clippy::print_stdout, reason = "a bench reports on standard output")]
 
@@ -33,6 +34,8 @@ const QUESTIONS: &[(&str, &str)] = &[
     ("lirs", "1%"),
     ("lru", "0.1%,0.3%,1%,3%,10%,20%,30%,50%"),
     ("lru,sieve,arc,s3_fifo", "1%,10%"),
+    ("lru,sieve,arc,clock", "1%"),
+    ("lru,sieve,arc,clock", "10%"),
 ];
 
 /// The trace: objects by the inverse of a power law's distribution, or equally likely.
@@ -63,12 +66,21 @@ fn write(path: &Path, millions: usize, objects: u64, zipf: bool) -> std::io::Res
 }
 
 fn main() {
-    let millions = std::env::args().skip(1).find_map(|word| word.parse().ok());
+    let words = std::env::args().skip(1);
+    let words: Vec<String> = words.filter(|word| !word.starts_with('-')).collect();
+    let millions = words.first().and_then(|word| word.parse().ok());
     let millions: usize = millions.unwrap_or(20);
+    let filter = words.get(1).map_or("", String::as_str);
     let folder = std::env::temp_dir().join("nearslot-bench-hitrate");
     std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
     for (name, objects, zipf) in [("zipf", 1_000_000, true), ("uniform", 10_000_000, false)] {
-        let path: PathBuf = folder.join(format!("{name}-{millions}.oracleGeneral"));
+        let asked =
+            |(caches, sizes): &&(&str, &str)| format!("{name} {caches} {sizes}").ends_with(filter);
+        let questions: Vec<_> = QUESTIONS.iter().filter(asked).collect();
+        if questions.is_empty() {
+            continue;
+        }
+        let path = folder.join(format!("{name}-{millions}.oracleGeneral"));
         if !path.exists() {
             write(&path, millions, objects, zipf).expect("the trace can be written");
         }
@@ -77,17 +89,24 @@ fn main() {
             "{:<28} {:<36} {:>9} {:>12}",
             "caches", "sizes", "M/s", "misses"
         );
-        measure(&[path], millions);
+        let files = [path];
+        if filter.is_empty() {
+            read(&files, millions);
+        }
+        measure(&files, &questions, millions);
     }
 }
 
-fn measure(files: &[PathBuf], millions: usize) {
-    let how = OpenOptions {
+fn how() -> OpenOptions {
+    OpenOptions {
         format: Some("oracleGeneral".to_owned()),
         ..OpenOptions::default()
-    };
+    }
+}
+
+fn read(files: &[PathBuf], millions: usize) {
     let began = Clock::now();
-    let mut reader = nearslot_trace::open(files, &how).expect("it was written");
+    let mut reader = nearslot_trace::open(files, &how()).expect("it was written");
     let mut batch = Vec::new();
     while reader.next_batch(&mut batch).expect("it is whole") {}
     println!(
@@ -95,7 +114,10 @@ fn measure(files: &[PathBuf], millions: usize) {
         "reading",
         millions as f64 / began.elapsed().as_secs_f64()
     );
-    for (caches, sizes) in QUESTIONS {
+}
+
+fn measure(files: &[PathBuf], questions: &[&(&str, &str)], millions: usize) {
+    for (caches, sizes) in questions {
         let question = Question {
             caches: caches
                 .split(',')
@@ -112,7 +134,7 @@ fn measure(files: &[PathBuf], millions: usize) {
             per_request: false,
         };
         let began = Clock::now();
-        let found = hit_rates(files, &how, &question, &Control::default()).expect("it is valid");
+        let found = hit_rates(files, &how(), &question, &Control::default()).expect("it is valid");
         let took = began.elapsed().as_secs_f64();
         let misses: u64 = found.rows.iter().map(|row| row.misses).sum();
         println!(

@@ -173,7 +173,14 @@ fn with_caches(filter: &str) {
     let load: Load<'_> = &|stack| closed(cached_records(), stack, 16);
     for place in ["linear", "raid5:disks=8"] {
         for prefetch in ["none", "sarc", "amp"] {
-            let caches = ["lru", "none", "lru_bottom", "sarc", "s3_fifo"];
+            let caches = [
+                "lru",
+                "none",
+                "lru_bottom",
+                "sarc:boundary=age",
+                "sarc",
+                "s3_fifo",
+            ];
             let caches = caches
                 .iter()
                 .filter(|cache| **cache != "none" || prefetch == "none");

@@ -48,10 +48,12 @@ impl FromStr for Vary {
 /// One run of a grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// What distinguishes it: `sched=satf depth=8`.
+    /// What distinguishes it from the other runs of the grid: `sched=satf depth=8`. Of a single run all that was varied, or its scheduler.
     pub label: String,
     /// The keys that were varied, in the order of the grid, with their values here.
     pub settings: Vec<(String, String)>,
+    /// Those of these keys that have one value in all runs of the grid, and so distinguish none.
+    pub shared: Vec<String>,
     /// What it runs.
     pub scenario: Scenario,
 }
@@ -62,13 +64,21 @@ impl Point {
         self.settings_of(Role::Load)
     }
 
-    /// What distinguishes what answers: `sched=satf`; the scheduler where no such key is varied.
+    /// What distinguishes what answers: `sched=satf`; all of it where the runs do not differ in that.
     pub fn choice(&self) -> String {
-        let choice = self.settings_of(Role::Choice);
-        if choice.is_empty() {
-            return self.scheduler();
+        match self.settings_of(Role::Choice) {
+            choice if choice.is_empty() => self.whole_choice(),
+            choice => choice,
         }
-        choice
+    }
+
+    /// What answers, as far as it was varied: what all runs share, too; the scheduler where no such key was.
+    fn whole_choice(&self) -> String {
+        let kinds = self.scenario.parts.kinds();
+        match self.words(|key| role(kinds, key) == Role::Choice) {
+            choice if choice.is_empty() => self.scheduler(),
+            choice => choice,
+        }
     }
 
     /// The scheduler, as a setting.
@@ -78,8 +88,16 @@ impl Point {
 
     fn settings_of(&self, wanted: Role) -> String {
         let kinds = self.scenario.parts.kinds();
-        let is_wanted = |(key, _): &&(String, String)| role(kinds, key) == wanted;
-        let of = self.settings.iter().filter(is_wanted);
+        self.words(|key| role(kinds, key) == wanted && !self.is_shared(key))
+    }
+
+    fn is_shared(&self, key: &str) -> bool {
+        self.shared.iter().any(|shared| shared == key)
+    }
+
+    /// Settings with such keys, in words.
+    fn words(&self, is_wanted: impl Fn(&str) -> bool) -> String {
+        let of = self.settings.iter().filter(|(key, _)| is_wanted(key));
         let words: Vec<String> = of.map(|(key, value)| format!("{key}={value}")).collect();
         words.join(" ")
     }
@@ -107,28 +125,31 @@ pub fn varied(points: &[Point]) -> Vec<Varied> {
 }
 
 /// The choice that the others are held against: the one that `named` names, or the first. `None` if there is nothing to
-/// choose from. A choice is named by its settings or by their values: `sched=fcfs`, `fcfs`, `"fcfs place=eager"`.
+/// choose from. A choice is named by its settings or by their values: `sched=fcfs`, `fcfs`, `"fcfs place=eager"`. Those that all runs share may be
+/// among them.
 ///
 /// # Errors
 /// `named` names no choice, or several, or there is only one.
 pub fn baseline(points: &[Point], named: Option<&str>) -> Result<Option<String>, ConfigError> {
-    let mut choices: Vec<String> = Vec::new();
-    for choice in points.iter().map(Point::choice) {
-        if !choices.contains(&choice) {
-            choices.push(choice);
+    // As they are called, and with all their settings.
+    let mut choices: Vec<(String, String)> = Vec::new();
+    for point in points {
+        let choice = point.choice();
+        if choices.iter().all(|(known, _)| *known != choice) {
+            choices.push((choice, point.whole_choice()));
         }
     }
     let Some(named) = named else {
-        return Ok((choices.len() > 1).then(|| choices.swap_remove(0)));
+        return Ok((choices.len() > 1).then(|| choices.swap_remove(0).0));
     };
     if choices.len() < 2 {
         let allowed = "left out where there is one choice and nothing to hold against it";
         return Err(ConfigError::value("baseline", named, allowed));
     }
-    let says = |choice: &&String| {
+    let says = |(_, whole): &&(String, String)| {
         let mut words = named.split_whitespace();
         words.all(|word| {
-            let mut settings = choice.split(' ');
+            let mut settings = whole.split(' ');
             settings.any(|setting| {
                 setting == word
                     || setting
@@ -137,11 +158,12 @@ pub fn baseline(points: &[Point], named: Option<&str>) -> Result<Option<String>,
             })
         })
     };
-    let found: Vec<&String> = choices.iter().filter(says).collect();
+    let found: Vec<&(String, String)> = choices.iter().filter(says).collect();
     match found.as_slice() {
-        [one] if !named.trim().is_empty() => Ok(Some((*one).clone())),
+        [(one, _)] if !named.trim().is_empty() => Ok(Some(one.clone())),
         _ => {
-            let allowed = format!("one of {}", choices.join(", "));
+            let called: Vec<&str> = choices.iter().map(|(called, _)| called.as_str()).collect();
+            let allowed = format!("one of {}", called.join(", "));
             Err(ConfigError::value("baseline", named, &allowed))
         }
     }
@@ -156,6 +178,7 @@ pub fn points(base: &Scenario, vary: &[Vary]) -> Result<Vec<Point>, ConfigError>
     let mut points = vec![Point {
         label: String::new(),
         settings: Vec::new(),
+        shared: Vec::new(),
         scenario: base.clone(),
     }];
     for Vary { key, values } in vary {
@@ -163,9 +186,6 @@ pub fn points(base: &Scenario, vary: &[Vary]) -> Result<Vec<Point>, ConfigError>
         for point in &points {
             for value in values {
                 let mut next = point.clone();
-                next.label = format!("{} {key}={value}", point.label)
-                    .trim_start()
-                    .to_owned();
                 next.settings.push((key.clone(), value.clone()));
                 finer.push(next);
             }
@@ -177,12 +197,30 @@ pub fn points(base: &Scenario, vary: &[Vary]) -> Result<Vec<Point>, ConfigError>
     }
     check_values(&points, vary)?;
     leave_out_idle(&mut points);
-    if let [only] = points.as_mut_slice()
-        && only.label.is_empty()
-    {
-        only.label = only.scheduler();
-    }
+    let one_value = varied(&points)
+        .into_iter()
+        .filter(|varied| varied.values.len() == 1);
+    let shared: Vec<String> = match points.len() {
+        1 => Vec::new(),
+        _ => one_value.map(|varied| varied.key).collect(),
+    };
+    label(&mut points, &shared);
     Ok(points)
+}
+
+/// Labels runs of a piece of a larger grid as if each were the only one: by all that is varied, for in another piece something else may be shared.
+pub fn label_in_full(points: &mut [Point]) {
+    label(points, &[]);
+}
+
+fn label(points: &mut [Point], shared: &[String]) {
+    for point in points {
+        point.shared = shared.to_vec();
+        point.label = match point.words(|key| !point.is_shared(key)) {
+            label if label.is_empty() => point.scheduler(),
+            label => label,
+        };
+    }
 }
 
 /// Of runs that differ in a part alone which has no effect, as one of another kind is missing that it acts within, one is enough.
@@ -480,6 +518,36 @@ mod tests {
             (alone[0].load(), alone[0].choice()),
             (String::new(), "sched=fcfs".to_owned())
         );
+    }
+
+    #[test]
+    fn what_all_runs_share_is_in_no_label() {
+        let points = grid(&["sched=satf", "depth=8", "oracle=exact,noisy", "seed=3,4"]);
+        let last = &points[3];
+        assert_eq!(last.label, "oracle=noisy seed=4");
+        assert_eq!(
+            (last.load().as_str(), last.choice().as_str()),
+            ("seed=4", "oracle=noisy")
+        );
+        assert_eq!((last.settings.len(), varied(&points).len()), (4, 4));
+        let named = |word| baseline(&points, Some(word)).map(Option::unwrap);
+        assert_eq!(named("noisy").unwrap(), "oracle=noisy");
+        assert_eq!(named("sched=satf noisy").unwrap(), "oracle=noisy");
+        let error = named("satf").unwrap_err().to_string();
+        assert!(
+            error.contains("one of oracle=exact, oracle=noisy"),
+            "{error}"
+        );
+        // Where the runs differ in their load alone, all of the choice is told, and so is all of a single run.
+        let loads = grid(&["sched=satf", "oracle=noisy", "depth=1,8"]);
+        assert_eq!(loads[1].choice(), "sched=satf oracle=noisy");
+        assert_eq!(loads[1].label, "depth=8");
+        let mut pieces = loads.clone();
+        label_in_full(&mut pieces);
+        assert_eq!(pieces[1].label, "sched=satf oracle=noisy depth=8");
+        let one = grid(&["sched=satf", "depth=8"]);
+        assert_eq!(one[0].label, "sched=satf depth=8");
+        assert_eq!(one[0].load(), "depth=8");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! A load made ready to run over a stack: how many requests it has, which of them are measured, and what makes them.
 
+use std::collections::BTreeSet;
+
 use nearslot_core::config::{Assembly, PartConfig, Parts, StackConfig};
 use nearslot_core::contract::Placement;
 use nearslot_core::registry::{ConfigError, Need, written};
@@ -94,13 +96,23 @@ fn as_asked(error: ConfigError, scenario: &Scenario, stack: &StackConfig) -> Con
 /// # Errors
 /// The first one.
 pub(crate) fn check(points: &[Point], trace: Option<&LoadedTrace>) -> Result<(), RunError> {
-    for Point { scenario, .. } in points {
+    for scenario in different_stacks(points) {
         let stack = scenario.stack()?;
         if stack.in_memory()?.is_some() || stack.in_buffer()?.is_some() {
             built(scenario, trace)?;
         }
     }
     Ok(())
+}
+
+/// The first scenario with each stack: runs of it differ in their loads, in which no mistake about it lies, and to build a stack may take longer than to run it.
+fn different_stacks(points: &[Point]) -> impl Iterator<Item = &Scenario> {
+    let mut known = BTreeSet::new();
+    let scenarios = points.iter().map(|point| &point.scenario);
+    scenarios.filter(move |scenario| {
+        let (drive, parts) = (&scenario.drive, &scenario.parts);
+        known.insert(format!("{drive:?} {parts:?} {:?}", scenario.volumes()))
+    })
 }
 
 /// What parts and settings need that the trace may not have: a cache of what is read has an effect only where something is.
@@ -310,4 +322,31 @@ fn prepare_synthetic(
         effective: json!(effective),
         depth: synthetic.depth,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::{Vary, points};
+
+    #[test]
+    fn each_stack_is_checked_once_whatever_asks() {
+        let base = Scenario::over(Load::Workload("iometer:requests=40".parse().unwrap()));
+        let count = |words: &[&str]| {
+            let vary = words.iter().map(|word| word.parse::<Vary>().unwrap());
+            let points = points(&base, &vary.collect::<Vec<_>>()).unwrap();
+            (points.len(), different_stacks(&points).count())
+        };
+        assert_eq!(count(&["seed=1,2,3", "depth=1,8"]), (6, 1));
+        let caches = "cache=lru:size=1MiB,lru:size=2MiB,arc:size=1MiB";
+        assert_eq!(count(&["depth=1,8", caches]), (6, 3));
+        assert_eq!(
+            count(&[caches, "drive=null,hp-c2247a", "seed=1,2"]),
+            (12, 6)
+        );
+        assert_eq!(
+            count(&["place=linear,mirror", "buffer=lrw:size=1MiB,none"]),
+            (4, 4)
+        );
+    }
 }

@@ -134,6 +134,7 @@ pub fn run(
 ) -> Instant {
     let mut now = Instant::ZERO;
     stack.choose_last(workload.refill() == Refill::Before);
+    stack.tell_moves(false);
     let mut drives = Drives::new(drives);
     let mut actions = Vec::with_capacity(ACTIONS);
     let (mut events, mut reported) = (0_u64, stack.replied());
@@ -203,7 +204,7 @@ fn deliver(
 ) {
     match source {
         Source::Drive => {
-            let index = drives.due.due_by(now, 0).expect("one is due");
+            let index = drives.due.winner().expect("one is due");
             let drive = DriveId(index as u16);
             drives.drives[index].outstanding(&mut || stack.waiting_on(drive) as u64);
             if let Some(done) = &drives.advance(now, index) {

@@ -120,10 +120,11 @@ struct Job {
 impl Job {
     fn run(self, control: &Control) -> Result<Outcome, Failure> {
         check_jobs(self.jobs)?;
-        let points = self.given.points(&self.scenario)?;
+        let mut points = self.given.points(&self.scenario)?;
         grid::baseline(&points, self.baseline.as_deref())?;
-        if !self.piece {
-            grid::check_effects(&self.scenario, &points)?;
+        match self.piece {
+            true => grid::label_in_full(&mut points),
+            false => grid::check_effects(&self.scenario, &points)?,
         }
         // A wrong name is found before a long trace is read.
         default_drive::check(&points)?;

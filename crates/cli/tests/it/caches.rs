@@ -199,3 +199,42 @@ fn a_size_without_a_cache_and_a_cache_that_knows_the_future_are_refused() {
         assert!(told.contains(expected), "{told}");
     }
 }
+
+/// The table has columns of what a cache and a write buffer count where a run has one, and the numbers of the JSON stand in them.
+#[test]
+fn the_table_tells_hits_misses_and_what_went_to_the_drives() {
+    let desk = Desk::new();
+    let trace = desk.trace(400);
+    let of = |words: &str, format: &str| {
+        let all = ["compare", word(&trace), "--drive", "null", "--sched"].into_iter();
+        let all = all.chain(words.split(' ')).chain(["--format", format]);
+        let output = nearslot(&all.collect::<Vec<_>>());
+        assert!(output.status.success(), "{}", told(&output));
+        given(&output)
+    };
+    let headings = ["hits", "misses", "destaged"];
+    let has = |text: &str| headings.map(|heading| text.contains(&format!(" {heading} ")));
+    for (words, there) in [
+        ("fcfs,satf", [false; 3]),
+        ("fcfs --cache none,lru:size=50%", [true, true, false]),
+        ("fcfs --buffer none,lrw:size=8KiB", [false, false, true]),
+    ] {
+        let text = of(words, "table");
+        assert_eq!(has(&text), there, "{words}: {text}");
+        let found: Value = serde_json::from_str(&of(words, "json")).expect("it is JSON");
+        let measures = &found["runs"][1]["measures"];
+        for (of, name, there) in [
+            ("cache", "read_hits", there[0]),
+            ("cache", "read_misses", there[1]),
+            ("buffer", "destaged_pages", there[2]),
+        ] {
+            let number = &measures[of][name];
+            assert_eq!(number.is_u64(), there, "{words}: {name}");
+            let cell = format!(" {number} ");
+            assert!(
+                !there || text.contains(&cell),
+                "{words}: {number} in {text}"
+            );
+        }
+    }
+}

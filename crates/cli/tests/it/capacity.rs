@@ -223,3 +223,16 @@ fn a_drive_that_is_not_to_be_trusted_is_told() {
     let warnings = found["warnings"].to_string();
     assert!(warnings.contains("doubt.toml was poor"), "{warnings}");
 }
+
+/// A key with one value stands in no choice, so the other one's values name them.
+#[test]
+fn what_all_choices_share_names_none() {
+    let words = "capacity --workload poisson:requests=3000 --drive null --find rate --sched fcfs --place linear,mirror --slo";
+    let all = words.split(' ').chain(["mean < 5 ms"]);
+    let found = nearslot(&all.collect::<Vec<_>>());
+    let text = given(&found);
+    assert!(found.status.success(), "{}", told(&found));
+    assert!(text.starts_with("mirror holds"), "{text}");
+    assert!(text.contains("linear takes less than mirror"), "{text}");
+    assert!(!text.contains("place="), "{text}");
+}

@@ -98,7 +98,7 @@ impl Cache for Arc {
         self.queues.len(ONCE) + self.queues.len(AGAIN)
     }
 
-    #[inline]
+    #[inline(always)]
     fn hit(&mut self, line: Line) {
         self.queues.renew(AGAIN, line);
     }

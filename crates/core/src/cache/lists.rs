@@ -59,7 +59,7 @@ const LOOKS: Measure = Measure::count(
     "lines that were asked for or brought since the first one left",
 );
 
-/// When a line moved to the top, and its pages: in one word, as both are looked at with each hit, and a line that is hit is in no processor's cache.
+/// When a line moved to the top, and its pages: in one word beside its place, as all are looked at with each hit, and a line that is hit is in no processor's cache.
 #[derive(Clone, Copy, Default)]
 struct Known(u64);
 
@@ -86,9 +86,7 @@ impl Known {
 
 /// The two lists.
 pub(super) struct Lists {
-    queues: Queues<2>,
-    /// By line.
-    lines: Vec<Known>,
+    queues: Queues<2, Known>,
     /// Pages of each list.
     pages: [u64; 2],
     clock: u64,
@@ -118,7 +116,6 @@ impl Lists {
     pub(super) fn new(bottom: u64) -> Lists {
         Lists {
             queues: Queues::new(),
-            lines: Vec::new(),
             pages: [0; 2],
             clock: 0,
             bottom,
@@ -127,9 +124,13 @@ impl Lists {
     }
 
     pub(super) fn reserve(&mut self, lines: u32) {
-        let count = self.lines.len().max(lines as usize);
         self.queues.reserve(lines);
-        self.lines.resize(count, Known::default());
+    }
+
+    /// A line will be asked for in a moment.
+    #[inline]
+    pub(super) fn fetch(&self, line: Line) {
+        self.queues.fetch(line);
     }
 
     /// Pages of a bottom.
@@ -159,7 +160,7 @@ impl Lists {
     /// Pages of a line that is in one.
     #[inline]
     pub(super) fn pages_of(&self, line: Line) -> u64 {
-        self.lines[line.index()].pages()
+        self.queues.beside(line).pages()
     }
 
     /// The oldest line of a list, and its stamp.
@@ -171,7 +172,7 @@ impl Lists {
 
     #[inline]
     fn stamp(&self, line: Line) -> u64 {
-        self.lines[line.index()].stamp()
+        self.queues.beside(line).stamp()
     }
 
     /// A line is missed.
@@ -211,7 +212,7 @@ impl Lists {
 
     /// A line of so many pages comes.
     pub(super) fn enter(&mut self, line: Line, pattern: Pattern, pages: u32) {
-        self.lines[line.index()] = Known::new(0, pages.into());
+        *self.queues.beside_mut(line) = Known::new(0, pages.into());
         let list = match pattern {
             Pattern::Random => REST,
             Pattern::Sequential => SEQUENCES,
@@ -222,38 +223,40 @@ impl Lists {
     /// A line comes to the top of a list.
     #[inline]
     pub(super) fn promote(&mut self, list: usize, line: Line) {
-        self.take(line);
+        let known = self.queues.beside_mut(line);
+        let pages = known.pages();
         self.clock += 1;
-        let pages = self.pages_of(line);
-        self.lines[line.index()] = Known::new(self.clock, pages);
+        *known = Known::new(self.clock, pages);
+        if let Some(before) = self.queues.of(line) {
+            self.pages[before] -= pages;
+        }
         self.pages[list] += pages;
-        self.queues.push(list, line);
+        self.queues.renew(list, line);
     }
 
     /// A line leaves.
     #[inline]
     pub(super) fn leave(&mut self, line: Line) {
         self.counts.asked.get_or_insert(0);
-        self.take(line);
-    }
-
-    #[inline]
-    fn take(&mut self, line: Line) {
         if let Some(list) = self.queues.of(line) {
             self.pages[list] -= self.pages_of(line);
             self.queues.take(line);
+            // Which line leaves next is asked by its stamp, and it is in no cache of the processor yet.
+            if let Some(next) = self.queues.first(list) {
+                self.queues.fetch(next);
+            }
         }
     }
 
     pub(super) fn grow(&mut self, line: Line, pages: u32) {
         let list = self.queues.of(line).expect("it is in the cache");
-        self.lines[line.index()].0 += u64::from(pages);
+        self.queues.beside_mut(line).0 += u64::from(pages);
         self.pages[list] += u64::from(pages);
     }
 
     pub(super) fn shrink(&mut self, line: Line, pages: u32) {
         let list = self.queues.of(line).expect("it is in the cache");
-        self.lines[line.index()].0 -= u64::from(pages);
+        self.queues.beside_mut(line).0 -= u64::from(pages);
         self.pages[list] -= u64::from(pages);
     }
 
@@ -274,7 +277,7 @@ impl Lists {
 
     /// All lines that may come.
     pub(super) fn known(&self) -> impl Iterator<Item = Line> + use<> {
-        (0..self.lines.len() as u32).map(Line)
+        self.queues.known()
     }
 
     pub(super) fn audit(&self) {

@@ -65,6 +65,12 @@ impl Cache for LruBottom {
         self.lists.reserve(lines);
     }
 
+    #[inline]
+    fn fetch(&self, line: Line) {
+        self.queues.fetch(line);
+        self.lists.fetch(line);
+    }
+
     fn holds(&self, line: Line) -> bool {
         self.queues.of(line).is_some()
     }

@@ -6,7 +6,7 @@
 //! move up to its front. That is when at least three in four entries are dead, so it costs O(1) per line that joined.
 //!
 //! An entry may have a mark, which stays with the line as long as that stays where it is. A hand may point at an entry. Four bytes for each line that
-//! is known, four to sixteen and two bits for each that is in a queue.
+//! is known, and up to seventeen for each that is in a queue.
 
 use prefetch_index::prefetch_index;
 
@@ -16,23 +16,35 @@ use crate::ids::Line;
 const LOG_MIN: usize = 1 << 10;
 /// A log has room for so many times the lines that are in it.
 const ROOM: usize = 4;
+/// What is known of a line is fetched from memory so many entries before it gets a new place.
+const COMPACT_SOON: usize = 64;
 /// Bits of a place that say where in its log a line is.
 const POSITION_BITS: u32 = 29;
 /// In no queue.
 const NOWHERE: u32 = u32::MAX;
 
-/// `N` queues, at most seven with what is aside.
+/// `N` queues, at most seven with what is aside, and something that lies beside the place of each line: what is looked at whenever that is, as another array
+/// would be another line of the processor's cache.
 #[derive(Clone, Debug)]
-pub(super) struct Queues<const N: usize> {
-    /// By line: its queue, and its position there.
-    places: Vec<u32>,
+pub(super) struct Queues<const N: usize, B = ()> {
+    lines: Vec<Known<B>>,
     logs: [Log; N],
 }
 
-/// The entries of a queue, the oldest first.
-#[derive(Clone, Debug, Default)]
+/// What is known of a line.
+#[derive(Clone, Copy, Debug)]
+struct Known<B> {
+    /// Its queue, and its position there.
+    place: u32,
+    beside: B,
+}
+
+/// The entries of a queue, the oldest first. Its memory is there before it is needed: most of what is done here is to write an entry, and nothing has to grow then.
+#[derive(Clone, Debug)]
 struct Log {
     lines: Vec<Line>,
+    /// Behind the newest entry.
+    end: usize,
     /// Whether the line of an entry is still there.
     alive: Vec<u64>,
     marks: Vec<u64>,
@@ -41,8 +53,6 @@ struct Log {
     /// Where the hand points.
     hand: usize,
     len: usize,
-    /// Entries at which it is compacted.
-    limit: usize,
 }
 
 /// The bit of an entry: which word has it, and where.
@@ -52,14 +62,28 @@ const fn bit(position: usize) -> (usize, u64) {
 }
 
 impl Log {
+    /// An empty one.
+    fn new() -> Log {
+        Log {
+            lines: vec![Line(0); LOG_MIN],
+            end: 0,
+            alive: vec![0; LOG_MIN / 64],
+            marks: vec![0; LOG_MIN / 64],
+            head: 0,
+            hand: 0,
+            len: 0,
+        }
+    }
+
     /// The first entry that is alive, from this one on.
     #[inline]
     fn next(&self, from: usize) -> Option<usize> {
+        let alive = &self.alive[..self.end.div_ceil(64)];
         let mut word = from / 64;
-        let mut bits = self.alive.get(word)? & (u64::MAX << (from % 64));
+        let mut bits = alive.get(word)? & (u64::MAX << (from % 64));
         while bits == 0 {
             word += 1;
-            bits = *self.alive.get(word)?;
+            bits = *alive.get(word)?;
         }
         Some(word * 64 + bits.trailing_zeros() as usize)
     }
@@ -67,10 +91,11 @@ impl Log {
     /// The first entry that is alive and not marked, from this one on. Those before it lose their marks.
     #[inline]
     fn pass(&mut self, from: usize) -> Option<usize> {
+        let words = self.end.div_ceil(64);
         let mut word = from / 64;
         let mut seen = u64::MAX << (from % 64);
         loop {
-            let alive = *self.alive.get(word)?;
+            let alive = *self.alive[..words].get(word)?;
             let unmarked = alive & !self.marks[word] & seen;
             if unmarked != 0 {
                 // All below the lowest of them.
@@ -95,7 +120,7 @@ impl Log {
     #[inline]
     fn last(&mut self) -> Option<usize> {
         loop {
-            let Some(position) = self.lines.len().checked_sub(1) else {
+            let Some(position) = self.end.checked_sub(1) else {
                 (self.head, self.hand) = (0, 0);
                 return None;
             };
@@ -103,23 +128,26 @@ impl Log {
             if self.alive[word] & bit != 0 {
                 return Some(position);
             }
-            self.lines.pop();
+            self.end = position;
             self.head = self.head.min(position / 64);
             self.hand = self.hand.min(position);
         }
     }
 
+    /// Whether no entry can be written before it is compacted.
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.end == self.lines.len()
+    }
+
     /// Writes a line behind all others. Its position.
     #[inline]
     fn push(&mut self, line: Line) -> usize {
-        let position = self.lines.len();
+        let position = self.end;
         let (word, bit) = bit(position);
-        if word == self.alive.len() {
-            self.alive.push(0);
-            self.marks.push(0);
-        }
-        self.lines.push(line);
+        self.lines[position] = line;
         self.alive[word] |= bit;
+        self.end += 1;
         self.len += 1;
         position
     }
@@ -132,9 +160,10 @@ impl Log {
         self.len -= 1;
     }
 
-    /// Moves all that is alive to the front; `moved` is told of each line and its new position.
+    /// Moves all that is alive to the front. What is known of each line is told its new position, as a place in this queue.
     #[cold]
-    fn compact(&mut self, mut moved: impl FnMut(Line, usize)) {
+    #[inline(never)]
+    fn compact<B>(&mut self, queue: usize, known: &mut [Known<B>]) {
         let mut to = 0;
         let mut from = self.first();
         let mut hand = None;
@@ -144,6 +173,9 @@ impl Log {
             if position >= self.hand {
                 hand.get_or_insert(to);
             }
+            // Lines are anywhere, so what is known of them is in no cache of the processor.
+            let soon = self.lines[(position + COMPACT_SOON).min(self.end - 1)];
+            prefetch_index(&*known, soon.index());
             let line = self.lines[position];
             self.take(position);
             self.len += 1;
@@ -153,50 +185,68 @@ impl Log {
             if is_marked {
                 self.marks[word] |= own;
             }
-            moved(line, to);
+            known[line.index()].place = place(queue, to);
             to += 1;
             from = self.next(position + 1);
         }
-        self.lines.truncate(to);
-        self.alive.truncate(to.div_ceil(64));
-        self.marks.truncate(to.div_ceil(64));
+        let room = (ROOM * to).max(LOG_MIN);
+        self.lines.resize(room, Line(0));
+        self.alive.resize(room.div_ceil(64), 0);
+        self.marks.resize(room.div_ceil(64), 0);
+        self.end = to;
         self.head = 0;
         self.hand = hand.unwrap_or(0);
-        self.limit = (ROOM * to).max(LOG_MIN);
     }
 }
 
-impl<const N: usize> Queues<N> {
+impl<const N: usize, B: Copy + Default> Queues<N, B> {
     /// Empty ones.
-    pub(super) fn new() -> Queues<N> {
-        let log = || Log {
-            limit: LOG_MIN,
-            ..Log::default()
-        };
+    pub(super) fn new() -> Queues<N, B> {
         Queues {
-            places: Vec::new(),
-            logs: std::array::from_fn(|_| log()),
+            lines: Vec::new(),
+            logs: std::array::from_fn(|_| Log::new()),
         }
     }
 
     /// Lines below this number may come.
     pub(super) fn reserve(&mut self, lines: u32) {
-        if self.places.len() < lines as usize {
-            self.places.resize(lines as usize, NOWHERE);
+        if self.lines.len() < lines as usize {
+            let unknown = Known {
+                place: NOWHERE,
+                beside: B::default(),
+            };
+            self.lines.resize(lines as usize, unknown);
         }
     }
 
     /// A line will be asked for in a moment: what is known of it is fetched from memory meanwhile.
     #[inline]
     pub(super) fn fetch(&self, line: Line) {
-        prefetch_index(&self.places, line.index());
+        prefetch_index(&self.lines, line.index());
+    }
+
+    /// All lines that may come.
+    pub(super) fn known(&self) -> impl Iterator<Item = Line> + use<N, B> {
+        (0..self.lines.len() as u32).map(Line)
     }
 
     /// In which queue a line is, or as what it is aside.
     #[inline]
     pub(super) fn of(&self, line: Line) -> Option<usize> {
-        let place = self.places[line.index()];
+        let place = self.lines[line.index()].place;
         (place != NOWHERE).then_some((place >> POSITION_BITS) as usize)
+    }
+
+    /// What lies beside the place of a line.
+    #[inline]
+    pub(super) fn beside(&self, line: Line) -> &B {
+        &self.lines[line.index()].beside
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(super) fn beside_mut(&mut self, line: Line) -> &mut B {
+        &mut self.lines[line.index()].beside
     }
 
     /// How many lines a queue has.
@@ -206,15 +256,14 @@ impl<const N: usize> Queues<N> {
     }
 
     /// A line that is in no queue joins one.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, queue: usize, line: Line) {
         let log = &mut self.logs[queue];
-        if log.lines.len() >= log.limit {
-            let places = &mut self.places;
-            log.compact(|line, position| places[line.index()] = place(queue, position));
+        if log.is_full() {
+            log.compact(queue, &mut self.lines);
         }
         let position = log.push(line);
-        self.places[line.index()] = place(queue, position);
+        self.lines[line.index()].place = place(queue, position);
     }
 
     /// A line leaves its queue, if it is in one.
@@ -222,7 +271,7 @@ impl<const N: usize> Queues<N> {
     pub(super) fn take(&mut self, line: Line) {
         #[cfg(test)]
         steps::count();
-        let place = std::mem::replace(&mut self.places[line.index()], NOWHERE);
+        let place = std::mem::replace(&mut self.lines[line.index()].place, NOWHERE);
         let queue = (place >> POSITION_BITS) as usize;
         if queue < N {
             self.logs[queue].take(position(place));
@@ -240,7 +289,7 @@ impl<const N: usize> Queues<N> {
     #[inline]
     pub(super) fn set_aside(&mut self, line: Line, what: usize) {
         self.take(line);
-        self.places[line.index()] = place(what, 0);
+        self.lines[line.index()].place = place(what, 0);
     }
 
     /// The oldest line of a queue.
@@ -263,7 +312,7 @@ impl<const N: usize> Queues<N> {
     #[inline]
     pub(super) fn pop(&mut self, queue: usize) -> Option<Line> {
         let (line, _) = self.take_first(queue)?;
-        self.places[line.index()] = NOWHERE;
+        self.lines[line.index()].place = NOWHERE;
         Some(line)
     }
 
@@ -293,7 +342,7 @@ impl<const N: usize> Queues<N> {
         loop {
             let (line, was_marked) = self.take_first(queue)?;
             if !was_marked {
-                self.places[line.index()] = NOWHERE;
+                self.lines[line.index()].place = NOWHERE;
                 return Some(line);
             }
             self.push(queue, line);
@@ -302,7 +351,7 @@ impl<const N: usize> Queues<N> {
 
     /// Takes the oldest entry of a queue, and says whether it was marked. Where its line is has to be told by whoever asks: that is a word which is in
     /// no cache of the processor, and need not be read, as it is known what it says.
-    #[inline]
+    #[inline(always)]
     fn take_first(&mut self, queue: usize) -> Option<(Line, bool)> {
         #[cfg(test)]
         steps::count();
@@ -317,7 +366,7 @@ impl<const N: usize> Queues<N> {
     /// Marks a line, until it leaves its queue or the hand passes it.
     #[inline]
     pub(super) fn mark(&mut self, line: Line) {
-        let place = self.places[line.index()];
+        let place = self.lines[line.index()].place;
         let (word, bit) = bit(position(place));
         self.logs[(place >> POSITION_BITS) as usize].marks[word] |= bit;
     }
@@ -325,7 +374,7 @@ impl<const N: usize> Queues<N> {
     /// Whether a line is marked.
     #[inline]
     pub(super) fn is_marked(&self, line: Line) -> bool {
-        let place = self.places[line.index()];
+        let place = self.lines[line.index()].place;
         let (word, bit) = bit(position(place));
         self.logs[(place >> POSITION_BITS) as usize].marks[word] & bit != 0
     }
@@ -344,7 +393,7 @@ impl<const N: usize> Queues<N> {
         log.take(at);
         // Behind the newest it begins anew, though newer ones come.
         log.hand = log.next(at + 1).unwrap_or(0);
-        self.places[line.index()] = NOWHERE;
+        self.lines[line.index()].place = NOWHERE;
         Some(line)
     }
 
@@ -354,14 +403,15 @@ impl<const N: usize> Queues<N> {
             let mut found = 0;
             let mut from = log.next(0);
             while let Some(position) = from {
-                let of = self.places[log.lines[position].index()];
+                let of = self.lines[log.lines[position].index()].place;
                 assert_eq!(of, place(queue, position), "where a line is");
                 found += 1;
                 from = log.next(position + 1);
             }
             assert_eq!(found, log.len, "lines of queue {queue}");
-            let known = self.places.iter().filter(|of| **of != NOWHERE);
-            let here = known.filter(|of| (**of >> POSITION_BITS) as usize == queue);
+            let places = self.lines.iter().map(|known| known.place);
+            let known = places.filter(|of| *of != NOWHERE);
+            let here = known.filter(|of| (*of >> POSITION_BITS) as usize == queue);
             assert_eq!(
                 here.count(),
                 log.len,

@@ -89,6 +89,11 @@ impl Cache for Sarc {
         self.lists.reserve(lines);
     }
 
+    #[inline]
+    fn fetch(&self, line: Line) {
+        self.lists.fetch(line);
+    }
+
     fn holds(&self, line: Line) -> bool {
         self.lists.list(line).is_some()
     }

@@ -16,7 +16,7 @@
 //!   A queue that is empty has no turn.
 //! - A unit that is written again soon after it went says that its queue is too small: the desired size moves by a unit's pages. Soon is within the last
 //!   pages that went from this queue, a 32nd of the buffer. It must come back as what it went as; a unit that went out of turn, as all of it was there or somebody waited for
-//!   it, says nothing. One that could not be written, and waits again, counts as one that came back.
+//!   it, says nothing. One that could not be written, and waits again, did not go, and says nothing either.
 //! - The rate is that of all buffers: in proportion between two marks. What makes it steadier is the two queues.
 //!
 //! O(log n), and amortised O(log n) for each unit that is passed over.
@@ -134,10 +134,10 @@ impl Stow {
         }
     }
 
-    /// A unit comes to a queue. If it went from there a moment ago, the queue is to be larger.
-    fn came(&mut self, unit: Unit, queue: usize) {
+    /// A unit comes to a queue. If it went from there a moment ago, and did not fail, the queue is to be larger.
+    fn came(&mut self, unit: Unit, queue: usize, failed: bool) {
         for from in [REST, SEQUENCES] {
-            if self.last[from].forget(unit) && from == queue {
+            if self.last[from].forget(unit) && from == queue && !failed {
                 self.desired = match queue {
                     SEQUENCES => (self.desired + self.step).min(self.room),
                     _ => self.desired.saturating_sub(self.step),
@@ -168,7 +168,7 @@ impl Destage for Stow {
         let moves = self.queues[1 - queue].remove(unit).is_some();
         let waited = self.queues[queue].write(unit, how);
         if !moves && !waited {
-            self.came(unit, queue);
+            self.came(unit, queue, how.failed);
         }
     }
 
@@ -255,6 +255,7 @@ mod tests {
             again,
             sequence,
             pages,
+            failed: false,
         }
     }
 
@@ -342,6 +343,15 @@ mod tests {
         stow.take(Unit(3));
         stow.written(Unit(3), &how(true, false, 4));
         assert_eq!(stow.desired, 320, "it went out of turn");
+        assert_eq!(next(&mut stow, 1), [3]);
+        let failed = Written {
+            failed: true,
+            ..how(true, false, 4)
+        };
+        stow.written(Unit(3), &failed);
+        stow.take(Unit(3));
+        stow.written(Unit(3), &how(true, false, 4));
+        assert_eq!(stow.desired, 320, "it did not go");
     }
 
     /// As anybody would write it: units in a list, each looked for.
@@ -377,7 +387,7 @@ mod tests {
                     left -= *pages;
                     found |= gone.take_if(|gone| *gone == unit).is_some();
                 }
-                if found && queue == how.sequence {
+                if found && queue == how.sequence && !how.failed {
                     self.desired += if queue { 4 } else { -4 };
                     self.desired = self.desired.clamp(0, 100);
                 }
@@ -437,7 +447,10 @@ mod tests {
                 _ => {
                     let sequence = rng.chance(if unit.is_multiple_of(3) { 0.9 } else { 0.1 });
                     let waits = twin.units.iter().any(|one| one.0 == unit);
-                    let how = how(sequence, waits && rng.chance(0.5), 1 + rng.below(4));
+                    let how = Written {
+                        failed: !waits && rng.chance(0.05),
+                        ..how(sequence, waits && rng.chance(0.5), 1 + rng.below(4))
+                    };
                     stow.written(Unit(unit), &how);
                     twin.written(unit, &how);
                 }
@@ -446,9 +459,6 @@ mod tests {
             assert_eq!(stow.len(), twin.units.len());
             sizes.insert(stow.desired);
         }
-        assert!(
-            sizes.len() > 10 && turns > 1_000,
-            "{sizes:?}, {turns} turns"
-        );
+        assert!(sizes.len() > 8 && turns > 1_000, "{sizes:?}, {turns} turns");
     }
 }

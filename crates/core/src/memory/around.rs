@@ -4,7 +4,7 @@
 //! of it, the read goes to the stack below as it is; else jobs of the buffer bring the blocks between.
 
 use super::shape::touched;
-use super::{Memory, Move, Order, Work, between};
+use super::{Memory, Move, Work, between};
 use crate::ids::RequestId;
 use crate::op::Op;
 use crate::request::{Reply, Request};
@@ -30,8 +30,7 @@ impl Memory {
             }
             let to = request.id;
             let extent = run;
-            self.orders
-                .push_back(Order::Move(Move::Lend { to, extent }));
+            self.orders.push_move(Move::Lend { to, extent });
             next = run.end().0;
         }
         self.runs = runs;
@@ -74,10 +73,9 @@ impl Memory {
         }
         let status = one.status;
         if reply.status.is_done() {
-            self.orders
-                .push_back(Order::Move(Move::Give { of, to, extent }));
+            self.orders.push_move(Move::Give { of, to, extent });
         }
-        self.orders.push_back(Order::Move(Move::End(of)));
+        self.orders.push_move(Move::End(of));
         if remaining == 0 {
             self.answer(now, asked, status);
         }

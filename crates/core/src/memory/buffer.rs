@@ -64,6 +64,8 @@ struct Page {
     there: Bits,
     going: Bits,
     again: Bits,
+    /// Whether some of it could not be written since it went.
+    failed: bool,
     /// Its entry in the table, if something is there.
     entry: Index,
 }
@@ -81,6 +83,8 @@ struct Held {
     tries: u32,
     /// What one of the jobs that are under way has met.
     failed: Option<Failure>,
+    /// Whether all of it was there when it went.
+    went_whole: bool,
     /// Why it was given up.
     given_up: Option<Failure>,
     /// Whether it is in the list of complete ones.
@@ -170,7 +174,7 @@ impl Buffer {
             self.changed.push((page, true, is_whole));
         }
         for (unit, slot) in waiting {
-            self.wait(unit, slot, false);
+            self.wait(unit, slot, Written::default());
         }
     }
 
@@ -325,7 +329,11 @@ impl Buffer {
                 held.tries = 0;
             }
             if held.jobs == 0 {
-                self.wait(unit, slot, again);
+                let how = Written {
+                    again,
+                    ..Written::default()
+                };
+                self.wait(unit, slot, how);
             }
         }
     }
@@ -343,6 +351,7 @@ impl Buffer {
             jobs: 0,
             tries: 0,
             failed: None,
+            went_whole: false,
             given_up: None,
             listed: false,
             sequence: false,
@@ -355,17 +364,17 @@ impl Buffer {
         held
     }
 
-    /// A unit waits to go.
-    fn wait(&mut self, unit: Unit, slot: usize, again: bool) {
+    /// A unit waits to go; what it has is not said yet.
+    fn wait(&mut self, unit: Unit, slot: usize, how: Written) {
         let held = &mut self.held[slot];
         if held.is_complete() && !held.listed && self.parts.marks.full_units > 0 {
             held.listed = true;
             self.complete.push_back(unit);
         }
         let how = Written {
-            again,
             sequence: held.sequence,
             pages: held.taken,
+            ..how
         };
         self.parts.destage.written(unit, &how);
     }
@@ -420,14 +429,12 @@ impl Buffer {
         let held = &mut self.held[slot];
         assert_eq!(held.jobs, 0, "{unit:?} goes twice");
         for (page, one) in (first..).zip(&mut held.pages) {
-            one.going = one.there;
+            (one.going, one.failed) = (one.there, false);
             add_runs(page, one.there, out);
         }
         held.jobs = out.len() as u32;
+        held.went_whole = held.is_complete();
         self.going += 1;
-        self.counts.units += 1;
-        self.counts.full_units += u64::from(held.is_complete());
-        self.counts.destaged += held.taken;
     }
 
     /// A job has ended that wrote these blocks of a unit. What has left the buffer goes to `out`.
@@ -447,6 +454,8 @@ impl Buffer {
             let (before, leaves) = (one.there, bits & !one.again);
             one.going &= !bits;
             one.again &= !bits;
+            one.failed |= !status.is_done();
+            self.counts.destaged += u64::from(one.going == 0 && !one.failed);
             if !status.is_done() {
                 continue;
             }
@@ -476,10 +485,16 @@ impl Buffer {
         let held = &mut self.held[slot];
         let failed = held.failed.take();
         match failed {
-            None => held.tries = 0,
-            Some(_) => held.tries += 1,
+            None => {
+                held.tries = 0;
+                self.counts.units += 1;
+                self.counts.full_units += u64::from(held.went_whole);
+            }
+            Some(_) => {
+                held.tries += 1;
+                self.counts.failed += 1;
+            }
         }
-        self.counts.failed += u64::from(failed.is_some());
         if held.taken == 0 {
             let mut pages = std::mem::take(&mut held.pages);
             pages.clear();
@@ -490,7 +505,11 @@ impl Buffer {
         } else if held.tries > self.parts.retries {
             held.given_up = failed;
         } else {
-            self.wait(unit, slot, false);
+            let how = Written {
+                failed: failed.is_some(),
+                ..Written::default()
+            };
+            self.wait(unit, slot, how);
         }
     }
 

@@ -324,6 +324,8 @@ fn what_cannot_be_written_is_kept_and_told() {
     assert!(bench.below.is_empty(), "but not for ever");
     assert_eq!(bench.told("failed_units"), 2);
     assert_eq!(bench.told("given_up_pages"), 1);
+    let written = ["destaged_units", "full_units", "destaged_pages"];
+    assert_eq!(written.map(|name| bench.told(name)), [0, 0, 0]);
     bench.until(1_000);
     bench.replies.clear();
     // No room, and none to be made: a write goes through, and is answered as the drives say.
@@ -449,5 +451,39 @@ fn a_policy_that_wants_to_know_is_told_what_is_of_a_sequence() {
         assert!(bench.below.is_empty());
         bench.write(200);
         assert_eq!(bench.below_at(), [first], "{policy}");
+    }
+}
+
+/// Of a unit of two jobs one fails: its pages are on the drives once they are written, and the unit when all of it is.
+#[test]
+fn what_could_not_be_written_did_not_go_to_the_drives() {
+    let mut bench = Bench::new("lrw", 8, 4, AT_ONCE);
+    bench.write(4);
+    for (start, len) in [(0, 12), (16, 8)] {
+        bench.ask(Op::Write, start, len);
+    }
+    let told = |bench: &Bench| {
+        ["destaged_units", "full_units", "destaged_pages"].map(|name| bench.told(name))
+    };
+    assert_eq!((bench.below_at(), told(&bench)), (vec![4], [0, 0, 0]));
+    bench.end(Status::Done);
+    assert_eq!((bench.below_at(), told(&bench)), (vec![0, 2], [1, 0, 1]));
+    bench.end(MEDIUM);
+    bench.end(Status::Done);
+    assert_eq!((bench.below_at(), told(&bench)), (vec![0], [1, 0, 2]));
+    bench.end(Status::Done);
+    assert_eq!((bench.below_at(), told(&bench)), (vec![], [2, 0, 4]));
+}
+
+/// Sixteen sequences that cannot be written would have them had 66 of a hundred pages, of which they have 64: it would not be their turn any more.
+#[test]
+fn what_could_not_be_written_moves_no_desired_size() {
+    let marks = Marks { units: 1, ..MARKS };
+    let mut bench = Bench::new("stow", 100, 1, marks);
+    (0..80).for_each(|page| _ = bench.write(page));
+    bench.write(200);
+    for page in 16..48 {
+        assert_eq!(bench.below_at(), [page]);
+        bench.end(MEDIUM);
     }
 }

@@ -9,7 +9,7 @@
 //! fail as these did. Nothing that was answered ever leaves the buffer but to the drives.
 
 use super::buffer::Fate;
-use super::{Memory, Move, Order, OwnJob, Work};
+use super::{Memory, Move, OwnJob, Work};
 use crate::ids::{RequestId, Unit};
 use crate::op::{Op, Status};
 use crate::request::{Reply, Request};
@@ -54,8 +54,7 @@ impl Memory {
         self.change(request);
         self.changed(request, true);
         let (of, extent) = (request.id, request.extent);
-        self.orders
-            .push_back(Order::Move(Move::Buffer { of, extent }));
+        self.orders.push_move(Move::Buffer { of, extent });
         let buffer = self.buffer_mut();
         buffer.enter(&extent);
         let time = buffer.write_time();
@@ -136,11 +135,10 @@ impl Memory {
                 let mut runs = std::mem::take(&mut self.runs);
                 self.buffer_mut()
                     .gone(unit, &extent, reply.status, &mut runs);
-                let cleaned = runs.drain(..).map(|run| Order::Move(Move::Clean(run)));
-                self.orders.extend(cleaned);
+                self.orders.push_moves(runs.drain(..).map(Move::Clean));
                 self.runs = runs;
                 self.mark_changed();
-                self.orders.push_back(Order::Move(Move::End(job.id)));
+                self.orders.push_move(Move::End(job.id));
                 self.admit(now);
             }
         }

@@ -2,7 +2,7 @@
 
 use super::lines::Wanted;
 use super::shape::{runs, touched};
-use super::{Memory, Move, Order, common};
+use super::{Memory, Move, common};
 use crate::contract::{Pattern, Touch, Why};
 use crate::ids::{RequestId, Track};
 use crate::op::{Op, Status};
@@ -269,7 +269,7 @@ impl Memory {
         }
         waiters.clear();
         self.lists.push(waiters);
-        self.orders.push_back(Order::Move(Move::End(job.id)));
+        self.orders.push_move(Move::End(job.id));
     }
 
     /// A request gets what a job has brought of what it waited for.
@@ -279,8 +279,7 @@ impl Memory {
         let (first, end) = shape.blocks(waiter.first, waiter.end);
         let extent = common(&request.extent, first, end);
         let (of, to) = (job.id, request.id);
-        self.orders
-            .push_back(Order::Move(Move::Give { of, to, extent }));
+        self.orders.push_move(Move::Give { of, to, extent });
         if job.cause != Some(waiter.asked) {
             for (track, mask) in shape.tracks(waiter.first, waiter.end) {
                 self.lines.joined(track, mask, &mut self.orders);
@@ -297,10 +296,8 @@ impl Memory {
         let request = one.request;
         match (one.remaining, one.again) {
             (0, false) => self.answer(now, asked, Status::Done),
-            (0, true) => {
-                self.lines.counts.passed += 1;
-                self.read_around(now, asked, &request);
-            }
+            // It has missed, and is counted so.
+            (0, true) => self.read_around(now, asked, &request),
             _ => {}
         }
     }

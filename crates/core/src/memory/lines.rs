@@ -1,11 +1,10 @@
 //! What is in memory, what is on its way there, and what a policy says of it.
 
-use std::collections::VecDeque;
-
 use super::buffer::Changed;
 use super::counts::Counts;
+use super::orders::Orders;
 use super::shape::{Mask, Shape, bits, runs, touched};
-use super::{Move, Order, between, common};
+use super::{Move, between, common};
 use crate::contract::{Around, Cache, Entering, Found, Pattern, STAYS, Why};
 use crate::directory::Directory;
 use crate::ids::{Line, RequestId, Track};
@@ -137,9 +136,18 @@ impl Lines {
         })
     }
 
+    /// What the policy knows of lines lies elsewhere than what is known of their track: so that both come from memory at a time.
+    #[inline]
+    fn fetch(&self, slot: u32, mask: Mask) {
+        for (line, _) in self.shape.lines_of(slot, mask) {
+            self.cache.fetch(line);
+        }
+    }
+
     /// A read begins with a track: its number, which of these pages are neither there nor on their way, and what that makes of them.
     pub(super) fn look(&mut self, track: u64, mask: Mask) -> (u32, Mask, Found) {
         let slot = self.number(track);
+        self.fetch(slot, mask);
         let held = &mut self.held[slot as usize];
         let there = held.present | held.whole;
         let away = if held.wanted {
@@ -164,7 +172,7 @@ impl Lines {
         (slot, mask, away): (u32, Mask, Mask),
         request: &Request,
         pattern: Pattern,
-        orders: &mut VecDeque<Order>,
+        orders: &mut Orders,
     ) -> (Mask, Mask) {
         let held = self.held[slot as usize];
         let (there, lent) = (mask & held.present, mask & held.whole & !held.present);
@@ -255,7 +263,7 @@ impl Lines {
         &mut self,
         (track, mask): (u64, Mask),
         arrival: Option<(RequestId, Pattern, Why)>,
-        orders: &mut VecDeque<Order>,
+        orders: &mut Orders,
     ) {
         let slot = self.number(track);
         let held = &mut self.held[slot as usize];
@@ -279,13 +287,13 @@ impl Lines {
     }
 
     /// A read gets pages of a track that were on their way for another one.
-    pub(super) fn joined(&mut self, track: u64, mask: Mask, orders: &mut VecDeque<Order>) {
+    pub(super) fn joined(&mut self, track: u64, mask: Mask, orders: &mut Orders) {
         let slot = self.number(track);
         self.hit_again(slot, mask, false, orders);
     }
 
     /// Lines with these pages are asked for, as far as they are in memory: one may go as another one is hit.
-    fn hit_again(&mut self, slot: u32, mask: Mask, by_write: bool, orders: &mut VecDeque<Order>) {
+    fn hit_again(&mut self, slot: u32, mask: Mask, by_write: bool, orders: &mut Orders) {
         for (line, _) in self.shape.lines_of(slot, mask) {
             if self.cache.holds(line) {
                 match by_write {
@@ -302,12 +310,13 @@ impl Lines {
         &mut self,
         request: &Request,
         entering: Option<Pattern>,
-        orders: &mut VecDeque<Order>,
+        orders: &mut Orders,
     ) {
         let (first, end) = touched(&request.extent);
         let (whole, whole_end) = self.shape.covered(&request.extent);
         for (track, mask) in self.shape.tracks(first, end) {
             let slot = self.number(track);
+            self.fetch(slot, mask);
             let held = &mut self.held[slot as usize];
             held.spoiled |= mask & held.coming;
             let contested = mask & held.writing;
@@ -341,7 +350,7 @@ impl Lines {
     }
 
     /// A write or discard has ended.
-    pub(super) fn changed(&mut self, request: &Request, done: bool, orders: &mut VecDeque<Order>) {
+    pub(super) fn changed(&mut self, request: &Request, done: bool, orders: &mut Orders) {
         let (first, end) = touched(&request.extent);
         for (track, mask) in self.shape.tracks(first, end) {
             let slot = self.number(track);
@@ -500,7 +509,7 @@ impl Lines {
         line: Line,
         pages: Mask,
         (pattern, why): (Pattern, Why),
-        orders: &mut VecDeque<Order>,
+        orders: &mut Orders,
     ) {
         let count = pages.count_ones();
         let need = |holds: bool, lines: &Lines| match (lines.by_pages, holds) {
@@ -572,14 +581,14 @@ impl Lines {
     }
 
     /// Lines that the policy has let go by itself.
-    fn see_off(&mut self, orders: &mut VecDeque<Order>) {
+    fn see_off(&mut self, orders: &mut Orders) {
         while let Some(gone) = self.cache.left() {
             self.tell_unread(gone);
             self.drop_line(gone, orders);
         }
     }
 
-    fn drop_line(&mut self, line: Line, orders: &mut VecDeque<Order>) {
+    fn drop_line(&mut self, line: Line, orders: &mut Orders) {
         let (slot, own) = self.shape.place(line);
         let there = self.held[slot as usize].present & own;
         self.taken -= match self.by_pages {
@@ -590,7 +599,7 @@ impl Lines {
     }
 
     /// Pages leave whose line stays, as nobody knows any more what they hold.
-    fn drop_pages(&mut self, slot: u32, mask: Mask, orders: &mut VecDeque<Order>) {
+    fn drop_pages(&mut self, slot: u32, mask: Mask, orders: &mut Orders) {
         let there = self.held[slot as usize].present & mask;
         if self.by_pages {
             self.taken -= u64::from(there.count_ones());
@@ -601,14 +610,14 @@ impl Lines {
         self.forget(slot, there, orders);
     }
 
-    fn forget(&mut self, slot: u32, there: Mask, orders: &mut VecDeque<Order>) {
+    fn forget(&mut self, slot: u32, there: Mask, orders: &mut Orders) {
         let held = &mut self.held[slot as usize];
         let unasked = held.ahead & there;
         self.counts.wasted += u64::from(unasked.count_ones());
         held.present &= !there;
         held.ahead &= !unasked;
         let gone = self.extents(slot, there);
-        orders.extend(gone.map(|extent| Order::Move(Move::Drop(extent))));
+        orders.push_moves(gone.map(Move::Drop));
         self.forget_note(slot);
     }
 
@@ -622,35 +631,29 @@ impl Lines {
     }
 
     /// A read gets what it wants of these pages from memory.
-    fn serve(&self, slot: u32, there: Mask, request: &Request, orders: &mut VecDeque<Order>) {
-        for extent in self.extents(slot, there) {
-            let (to, extent) = (request.id, within(&request.extent, extent));
-            orders.push_back(Order::Move(Move::Serve { to, extent }));
-        }
+    fn serve(&self, slot: u32, there: Mask, request: &Request, orders: &mut Orders) {
+        orders.push_moves(self.extents(slot, there).map(|extent| Move::Serve {
+            to: request.id,
+            extent: within(&request.extent, extent),
+        }));
     }
 
     /// A read gets what it wants of these pages from the write buffer.
-    fn lend(&mut self, slot: u32, lent: Mask, request: &Request, orders: &mut VecDeque<Order>) {
+    fn lend(&mut self, slot: u32, lent: Mask, request: &Request, orders: &mut Orders) {
         self.lent += u64::from(lent.count_ones());
-        for extent in self.extents(slot, lent) {
-            let (to, extent) = (request.id, within(&request.extent, extent));
-            orders.push_back(Order::Move(Move::Lend { to, extent }));
-        }
+        orders.push_moves(self.extents(slot, lent).map(|extent| Move::Lend {
+            to: request.id,
+            extent: within(&request.extent, extent),
+        }));
     }
 
     /// What of these pages lies within an extent is in memory as a job has brought it, or a request writes it.
-    fn keep(
-        &self,
-        slot: u32,
-        mask: Mask,
-        (of, all): (RequestId, Extent),
-        orders: &mut VecDeque<Order>,
-    ) {
+    fn keep(&self, slot: u32, mask: Mask, (of, all): (RequestId, Extent), orders: &mut Orders) {
         let present = self.held[slot as usize].present;
-        for extent in self.extents(slot, mask & present) {
-            let extent = within(&all, extent);
-            orders.push_back(Order::Move(Move::Keep { of, extent }));
-        }
+        orders.push_moves(self.extents(slot, mask & present).map(|extent| Move::Keep {
+            of,
+            extent: within(&all, extent),
+        }));
     }
 
     /// The blocks of these pages of a track, in runs.

@@ -50,6 +50,7 @@ mod destage;
 mod jobs;
 mod lines;
 mod order_tests;
+mod orders;
 mod shape;
 mod tests;
 mod writers;
@@ -61,6 +62,7 @@ use buffer::Buffer;
 use destage::OWN;
 use jobs::{Coming, Job, Waiter};
 use lines::Lines;
+use orders::Orders;
 use writers::Writers;
 
 /// What a memory is made of.
@@ -221,7 +223,7 @@ pub struct Memory {
     jobs: Slab<Job>,
     /// Jobs by where they begin. No two of them bring the same page.
     coming: Sorted<Coming>,
-    orders: VecDeque<Order>,
+    orders: Orders,
     later: Sorted<Later>,
     /// Answers so far that come later.
     put_off: u64,
@@ -267,7 +269,7 @@ impl Memory {
             through: Sorted::default(),
             jobs: Slab::new(),
             coming: Sorted::default(),
-            orders: VecDeque::new(),
+            orders: Orders::new(),
             later: Sorted::default(),
             turn: 0,
             submitted: 0,
@@ -284,7 +286,12 @@ impl Memory {
     /// What it wants done next.
     #[inline]
     pub(crate) fn next_order(&mut self) -> Option<Order> {
-        self.orders.pop_front()
+        self.orders.pop()
+    }
+
+    /// Whether it says which bytes are to be moved.
+    pub(crate) fn tell_moves(&mut self, tells: bool) {
+        self.orders.moves = tells;
     }
 
     /// When it next needs attention.
@@ -433,13 +440,13 @@ impl Memory {
     fn pass(&mut self, asked: u32, request: &Request) {
         let id = request.id;
         self.through.insert(Through { id, asked });
-        self.orders.push_back(Order::Submit(*request));
+        self.orders.push(Order::Submit(*request));
     }
 
     /// A job begins.
     fn start(&mut self, job: Request) {
-        self.orders.push_back(Order::Move(Move::Begin(job)));
-        self.orders.push_back(Order::Submit(job));
+        self.orders.push_move(Move::Begin(job));
+        self.orders.push(Order::Submit(job));
     }
 
     fn through_ended(&mut self, now: Instant, reply: &Reply) {
@@ -474,7 +481,7 @@ impl Memory {
             replied: now,
             cost: asked.cost,
         };
-        self.orders.push_back(Order::Reply(Reply {
+        self.orders.push(Order::Reply(Reply {
             request: asked.request,
             status,
             timeline,

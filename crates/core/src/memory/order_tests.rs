@@ -6,6 +6,7 @@ use super::tests::{TRACK, parts, reply};
 use super::*;
 use crate::op::Failure;
 use crate::pages::PAGE;
+use crate::rng::Rng;
 
 /// An answer from memory takes so long.
 const HIT: Duration = Duration(500);
@@ -224,7 +225,7 @@ fn pages_are_counted_once_each() {
         names.iter().map(|name| played.told(key, name)).collect()
     };
     let requests = ["read_hits", "read_misses", "passed_reads"];
-    assert_eq!(of("cache", &requests), [1, 2, 1]);
+    assert_eq!(of("cache", &requests), [1, 2, 1], "four reads in all");
     let pages = ["hit_pages", "joined_pages", "missed_pages", "staged_pages"];
     assert_eq!(of("cache", &pages), [2, 1, 1, 16]);
     let ahead = ["ahead_pages", "late_pages", "useful_pages", "wasted_pages"];
@@ -315,4 +316,31 @@ fn a_prefetcher_knows_what_is_on_its_way_and_how_much_a_read_asks_for() {
     let orders = played.done(6, Op::Read, 11 * track, track);
     let group = submitted(&orders)[0].extent;
     assert_eq!(group, between(14 * track, 22 * track), "two tracks more");
+}
+
+#[test]
+fn who_has_no_bytes_is_told_all_but_which_move() {
+    let mut rng = Rng::stream(1, "moves");
+    let mut both = [(); 2].map(|()| Played::new(8, "sarc", "sarc"));
+    both[1].memory.tell_moves(false);
+    let mut moves = 0;
+    for id in 0..2_000 {
+        let op = match rng.chance(0.7) {
+            true => Op::Read,
+            false => Op::Write,
+        };
+        let (start, len) = (rng.below(40 * TRACK * PAGE), 1 + rng.below(TRACK * PAGE));
+        let [told, untold] = both.each_mut().map(|played| {
+            let mut orders = played.done(id, op, start, len);
+            played.now = played.now + HIT;
+            played.memory.timer(played.now);
+            orders.extend(played.orders());
+            orders
+        });
+        let is_move = |order: &Order| matches!(order, Order::Move(_));
+        let (moved, others): (Vec<_>, Vec<_>) = told.into_iter().partition(is_move);
+        moves += moved.len();
+        assert_eq!(untold, others);
+    }
+    assert!(moves > 2_000, "{moves} moves");
 }

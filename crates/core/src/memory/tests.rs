@@ -372,6 +372,18 @@ fn a_write_spoils_what_is_on_its_way() {
     assert_eq!(below[0].extent, between(8, 16), "only that page is missing");
 }
 
+/// Reads that hit, that missed, and that went around the memory.
+fn reads(memory: &Memory) -> [u64; 3] {
+    let mut counts = [0; 3];
+    memory.tell(&mut |_, measure, number| {
+        let names = ["read_hits", "read_misses", "passed_reads"];
+        if let Some(at) = names.iter().position(|name| *name == measure.name) {
+            counts[at] = number;
+        }
+    });
+    counts
+}
+
 /// A job has failed: who waited for it asks for what he wants, and nobody else's trouble is his.
 #[test]
 fn a_job_that_fails_fails_nobody() {
@@ -394,6 +406,7 @@ fn a_job_that_fails_fails_nobody() {
     });
     let jobs: Vec<Request> = jobs.collect();
     assert_eq!(jobs.len(), 1, "the second waits for the first's line");
+    assert_eq!(reads(memory), [0, 2, 0]);
     memory.ended(now, &reply(jobs[0], Status::Failed(Failure::Medium)));
     let again: Vec<RequestId> = orders(memory)
         .iter()
@@ -403,6 +416,7 @@ fn a_job_that_fails_fails_nobody() {
         })
         .collect();
     assert_eq!(again, [RequestId(1), RequestId(2)]);
+    assert_eq!(reads(memory), [0, 2, 0], "each read is of one kind");
     memory.ended(
         now,
         &reply(

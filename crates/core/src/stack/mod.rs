@@ -265,6 +265,14 @@ impl Stack {
         self.chooses_last = last;
     }
 
+    /// Whether the stack says which bytes are to be moved between the memory, its jobs and clients ([`Action::Move`]). It does if it is told nothing; whoever has no bytes
+    /// says so once, before the first request.
+    pub fn tell_moves(&mut self, tells: bool) {
+        if let Some(memory) = &mut self.memory {
+            memory.tell_moves(tells);
+        }
+    }
+
     /// Something happens at `now`, which is not before anything that happened so far.
     #[inline]
     pub fn input(&mut self, now: Instant, input: Input) {

@@ -25,23 +25,22 @@ use crate::units::{Blocks, Instant};
 pub(super) const GONE: Status = Status::Failed(Failure::Gone);
 
 /// The part of the stack above one drive.
+///
+/// Of many drives, each is seldom asked twice while the processor has in its caches what it read of it. So here is what every I/O looks at, in two lines of them; what few
+/// I/Os need lies elsewhere.
+#[repr(align(64))]
 pub(super) struct Queue {
     scheduler: Box<dyn Scheduler>,
     pub(super) oracle: Box<dyn Oracle>,
     capacity: Blocks,
     /// None if every I/O is a command of its own.
-    merger: Option<Merger>,
+    merger: Option<Box<Merger>>,
     /// Commands that were spared by merging.
     spared: u64,
-    /// I/Os that the scheduler has not admitted: reads, and writes.
-    room: [Sorted<Held>; 2],
-    /// I/Os that it has admitted.
+    /// I/Os that the scheduler has admitted.
     queued: Queued,
-    /// Flushes pass the scheduler by: what they make safe has been answered already.
-    flushes: VecDeque<IoId>,
-    /// Open I/Os that a scheduler started while no slot was free, and whether requests wait for them. They take no room from others:
-    /// what is kept out may be the read that a slot is kept for.
-    stalled: VecDeque<(IoId, bool)>,
+    /// What waits outside the scheduler; none as long as nothing ever did.
+    outside: Option<Box<Outside>>,
     /// Commands that the drive has.
     in_flight: u32,
     /// Commands that it may have.
@@ -54,6 +53,30 @@ pub(super) struct Queue {
     pub(super) timer: Option<Instant>,
     /// Whether its drive waits with its choice.
     pub(super) put_off: bool,
+}
+
+/// What waits outside a scheduler.
+#[derive(Default)]
+struct Outside {
+    /// I/Os that the scheduler has not admitted: reads, and writes.
+    room: [Sorted<Held>; 2],
+    /// Flushes pass the scheduler by: what they make safe has been answered already.
+    flushes: VecDeque<IoId>,
+    /// Open I/Os that a scheduler started while no slot was free, and whether requests wait for them. They take no room from others:
+    /// what is kept out may be the read that a slot is kept for.
+    stalled: VecDeque<(IoId, bool)>,
+}
+
+impl Outside {
+    /// I/Os in the room.
+    fn held(&self) -> usize {
+        self.room.iter().map(Sorted::len).sum()
+    }
+
+    /// All that wait.
+    fn len(&self) -> usize {
+        self.flushes.len() + self.stalled.len() + self.held()
+    }
 }
 
 /// An I/O that waits until it is admitted.
@@ -92,7 +115,7 @@ impl Queue {
         let merger = match merging {
             Merging::None => None,
             Merging::Contiguous { most, front } => {
-                Some(Merger::new(most, front, scheduler.keeps_apart()))
+                Some(Box::new(Merger::new(most, front, scheduler.keeps_apart())))
             }
         };
         Queue {
@@ -101,10 +124,8 @@ impl Queue {
             capacity,
             merger,
             spared: 0,
-            room: Default::default(),
             queued: Queued::default(),
-            flushes: VecDeque::new(),
-            stalled: VecDeque::new(),
+            outside: None,
             in_flight: 0,
             depth,
             arm_moves: false,
@@ -116,7 +137,7 @@ impl Queue {
 
     pub(super) fn insert(&mut self, now: Instant, io: &Io, standing: Standing, streams: &Streams) {
         if io.op == Op::Flush {
-            return self.flushes.push_back(io.id);
+            return self.outside().flushes.push_back(io.id);
         }
         if !standing.asked {
             return self.scheduler.insert(now, io, streams);
@@ -125,11 +146,23 @@ impl Queue {
         if merges && self.join(now, io, streams) {
             return self.readmit(now, streams);
         }
-        if self.room[side(io.op)].is_empty() && self.scheduler.admits(io, &self.queued) {
+        if self.is_first(io.op) && self.scheduler.admits(io, &self.queued) {
             self.admit(now, io, merges, streams);
         } else {
-            self.room[side(io.op)].insert(Held { io: *io, merges });
+            self.outside().room[side(io.op)].insert(Held { io: *io, merges });
         }
+    }
+
+    /// Whether none of its kind waits to be admitted.
+    #[inline]
+    fn is_first(&self, op: Op) -> bool {
+        let outside = self.outside.as_ref();
+        outside.is_none_or(|outside| outside.room[side(op)].is_empty())
+    }
+
+    /// What waits outside the scheduler.
+    fn outside(&mut self) -> &mut Outside {
+        self.outside.get_or_insert_default()
     }
 
     /// Lets an I/O wait that was merged with others before: now by itself, and without being asked about once more.
@@ -175,14 +208,14 @@ impl Queue {
     /// Admits what there is room for.
     #[inline]
     fn readmit(&mut self, now: Instant, streams: &Streams) {
-        if self.room.iter().any(|room| !room.is_empty()) {
+        if self.held() > 0 {
             self.admit_more(now, streams);
         }
     }
 
     fn admit_more(&mut self, now: Instant, streams: &Streams) {
         while let Some(held) = self.admissible() {
-            self.room[side(held.io.op)].take(&held.io.sequence);
+            self.outside().room[side(held.io.op)].take(&held.io.sequence);
             if !(held.merges && self.join(now, &held.io, streams)) {
                 self.admit(now, &held.io, held.merges, streams);
             }
@@ -205,7 +238,7 @@ impl Queue {
 
     /// The older of the oldest read and the oldest write, if it is admitted; else the other, if that is.
     fn admissible(&self) -> Option<Held> {
-        let oldest = self.room.each_ref().map(Sorted::first);
+        let oldest = self.outside.as_ref()?.room.each_ref().map(Sorted::first);
         let admitted = oldest
             .into_iter()
             .flatten()
@@ -215,15 +248,17 @@ impl Queue {
 
     /// Another drive has begun what waits here too, or it is open and now gets an address.
     pub(super) fn withdraw(&mut self, now: Instant, io: &Io, asked: bool, streams: &Streams) {
-        if asked && self.room[side(io.op)].take(&io.sequence).is_some() {
-            // It may have been the oldest, which alone is asked about.
-            return self.readmit_here(now, streams);
-        }
-        // Nothing else ever waits there: alternatives that are taken back are reads.
-        let stalled = || self.stalled.iter().position(|(id, _)| *id == io.id);
-        if let Some(index) = io.open.then(stalled).flatten() {
-            self.stalled.remove(index);
-            return;
+        if let Some(outside) = &mut self.outside {
+            if asked && outside.room[side(io.op)].take(&io.sequence).is_some() {
+                // It may have been the oldest, which alone is asked about.
+                return self.readmit_here(now, streams);
+            }
+            // Nothing else ever waits there: alternatives that are taken back are reads.
+            let stalled = || outside.stalled.iter().position(|(id, _)| *id == io.id);
+            if let Some(index) = io.open.then(stalled).flatten() {
+                outside.stalled.remove(index);
+                return;
+            }
         }
         self.scheduler.withdraw(io);
         if asked {
@@ -244,13 +279,14 @@ impl Queue {
     }
 
     /// I/Os in the room.
+    #[inline]
     fn held(&self) -> usize {
-        self.room.iter().map(Sorted::len).sum()
+        self.outside.as_ref().map_or(0, |outside| outside.held())
     }
 
     /// I/Os that wait here; those that were merged count as one.
     pub(super) fn len(&self) -> usize {
-        self.scheduler.len() + self.flushes.len() + self.stalled.len() + self.held()
+        self.scheduler.len() + self.outside.as_ref().map_or(0, |outside| outside.len())
     }
 
     /// I/Os that run or wait here.
@@ -280,14 +316,15 @@ impl Queue {
             return None;
         }
         self.timer = None;
-        if let Some(flush) = self.flushes.pop_front() {
+        let outside = self.outside.as_mut();
+        if let Some(flush) = outside.and_then(|outside| outside.flushes.pop_front()) {
             return Some(Dispatch::Io(flush));
         }
         self.oracle.advance(now);
-        if let Some(slot) = self.stalled.front().and_then(|_| self.nearest(now, free)) {
-            let (id, asked) = self.stalled.pop_front()?;
-            self.queued.count(Op::Write, i32::from(asked));
-            return Some(Dispatch::Place(id, slot));
+        if self.outside.is_some()
+            && let Some(next) = self.next_stalled(now, free)
+        {
+            return Some(next);
         }
         loop {
             let view = View {
@@ -321,9 +358,18 @@ impl Queue {
         }
     }
 
+    /// The oldest open I/O that waits for a slot, if one is free.
+    fn next_stalled(&mut self, now: Instant, free: Option<&FreeMap>) -> Option<Dispatch> {
+        self.outside.as_ref()?.stalled.front()?;
+        let slot = self.nearest(now, free)?;
+        let (id, asked) = self.outside().stalled.pop_front()?;
+        self.queued.count(Op::Write, i32::from(asked));
+        Some(Dispatch::Place(id, slot))
+    }
+
     /// An open I/O waits for a slot.
     fn stall(&mut self, now: Instant, id: IoId, asked: bool, streams: &Streams) {
-        self.stalled.push_back((id, asked));
+        self.outside().stalled.push_back((id, asked));
         if asked {
             self.queued.count(Op::Write, -1);
             self.readmit(now, streams);
@@ -414,8 +460,8 @@ impl Queue {
 
     pub(super) fn audit(&self) {
         self.scheduler.audit();
-        self.merger.iter().for_each(Merger::audit);
-        let waits = |op| self.room[side(op)].first();
+        self.merger.iter().for_each(|merger| merger.audit());
+        let waits = |op| self.outside.as_ref()?.room[side(op)].first();
         for held in [Op::Read, Op::Write].into_iter().filter_map(waits) {
             assert!(
                 !self.scheduler.admits(&held.io, &self.queued),

@@ -4,9 +4,14 @@ use super::{Capacity, Find, Reached};
 
 /// The choice's settings, without their key if it is the only one.
 pub(super) fn name(capacity: &Capacity, found: &Reached) -> String {
-    match (capacity.varied.as_slice(), found.choice.split_once('=')) {
-        ([] | [_], Some((_, value))) => value.to_owned(),
-        _ => found.choice.clone(),
+    let differing = capacity
+        .varied
+        .iter()
+        .filter(|varied| varied.values.len() > 1);
+    let is_one = differing.count() < 2 && !found.choice.contains(' ');
+    match found.choice.split_once('=').filter(|_| is_one) {
+        Some((_, value)) => value.to_owned(),
+        None => found.choice.clone(),
     }
 }
 

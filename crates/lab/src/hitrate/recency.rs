@@ -69,11 +69,15 @@ impl Recency {
         }
     }
 
-    /// These lines are asked for, one after the other.
+    /// These lines are asked for, one after the other. What is known of one is fetched from memory some lines before, and then what is known of the instant which that says.
     pub(super) fn ask(&mut self, asked: &[Line]) {
         for (index, line) in asked.iter().enumerate() {
-            if let Some(soon) = asked.get(index + SOON) {
+            if let Some(soon) = asked.get(index + 2 * SOON) {
                 prefetch_index(&self.last, soon.index());
+            }
+            if let Some(soon) = asked.get(index + SOON) {
+                let last = self.last[soon.index()];
+                prefetch_index(&self.newest, last as usize / 64);
             }
             self.ask_one(*line);
         }
@@ -86,8 +90,6 @@ impl Recency {
     }
 
     /// How many of the sizes miss it, which are the smallest.
-    ///
-    /// Whether a size does is no branch: nobody could foresee it, and what a wrong guess costs is more than all that is done here.
     #[inline]
     fn ask_one(&mut self, line: Line) -> usize {
         if self.now as usize == 64 * self.newest.len() {
@@ -101,17 +103,37 @@ impl Recency {
         self.newest[before as usize / 64] &= !(u64::from(!is_new) << (before % 64));
         self.newest[now as usize / 64] |= 1 << (now % 64);
         self.now = now + 1;
-        let mut missing = 0;
-        for (bound, size) in self.bounds.iter_mut().zip(&self.sizes) {
-            let is_missed = last <= *bound;
-            missing += usize::from(is_missed);
-            let moves = is_missed & (self.lines > *size);
-            // From a bound that stays, the next one may be far: then it is looked for where it is at once, at the present instant.
-            let from = if moves { *bound } else { now };
-            let behind = next(&self.newest, from) + 1;
-            *bound = if moves { behind } else { *bound };
-        }
+        let missing = self.move_bounds(last, now);
         self.hits[missing] += 1;
+        missing
+    }
+
+    /// Moves the bounds of all sizes that miss a line which was asked for last at this instant. How many these are.
+    ///
+    /// Whether the smallest does is no branch: nobody could foresee it, and what a wrong guess costs is more than all that is done here. Of those behind it, each size more costs
+    /// as much as that, so there one guess, of which is the first that hits, is the less dear.
+    #[inline]
+    fn move_bounds(&mut self, last: u32, now: u32) -> usize {
+        let mut sizes = self.bounds.iter_mut().zip(&self.sizes);
+        let Some((bound, size)) = sizes.next() else {
+            return 0;
+        };
+        let is_missed = last <= *bound;
+        let moves = is_missed & (self.lines > *size);
+        // From a bound that stays, the next one may be far: then it is looked for where it is at once, at the present instant.
+        let from = if moves { *bound } else { now };
+        let behind = next(&self.newest, from) + 1;
+        *bound = if moves { behind } else { *bound };
+        let mut missing = usize::from(is_missed);
+        for (bound, size) in sizes {
+            if last > *bound {
+                break;
+            }
+            missing += 1;
+            if self.lines > *size {
+                *bound = next(&self.newest, *bound) + 1;
+            }
+        }
         missing
     }
 

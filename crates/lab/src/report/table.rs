@@ -8,7 +8,7 @@
 use std::fmt::Write;
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table};
-use nearslot_core::contract::{Faults, Merging, Scheduler};
+use nearslot_core::contract::{Cache, Destage, Faults, Merging, Scheduler};
 use nearslot_core::registry::Kind;
 
 use super::columns::{Ranked, part, seed};
@@ -38,6 +38,11 @@ const FAILED: &str = "failed\nrequests";
 const FLUSHES: &str = "flushes\nms";
 /// Heading of what only some volumes have.
 const RECOVERY: &str = "recovery\ns";
+/// Headings of what only runs with a cache have.
+const HITS: &str = "hits\nreads";
+const MISSES: &str = "misses\nreads";
+/// Heading of what only runs with a write buffer have.
+const DESTAGED: &str = "destaged\npages";
 /// A column of the table: heading with unit, importance (lower is kept longer), and what stands in it.
 struct Shown {
     heading: &'static str,
@@ -51,7 +56,7 @@ struct Row<'a> {
     rank: Option<&'a Rank>,
 }
 
-const COLUMNS: [Shown; 28] = [
+const COLUMNS: [Shown; 31] = [
     shown("#", 0, |row| {
         row.rank.map_or(dash(), |rank| rank.place.to_string())
     }),
@@ -108,11 +113,18 @@ const COLUMNS: [Shown; 28] = [
         let cost = row.run.measure("recovery", "s");
         cost.map_or(dash(), |cost| number(cost.value()))
     }),
+    shown(HITS, 4, |row| counted(row, CACHE, "read_hits")),
+    shown(MISSES, 4, |row| counted(row, CACHE, "read_misses")),
+    shown(DESTAGED, 4, |row| counted(row, BUFFER, "destaged_pages")),
     shown("seek\nms", 12, |row| number(row.run.seek_ms)),
     shown("rotation\nms", 12, |row| number(row.run.rotation_ms)),
     shown("transfer\nms", 12, |row| number(row.run.transfer_ms)),
     shown("overhead\nms", 12, |row| number(row.run.overhead_ms)),
 ];
+
+/// The kinds whose parts count these.
+const CACHE: &str = <dyn Cache as Kind>::CARD.key;
+const BUFFER: &str = <dyn Destage as Kind>::CARD.key;
 
 const fn shown(heading: &'static str, importance: u32, cell: fn(&Row<'_>) -> String) -> Shown {
     Shown {
@@ -265,6 +277,8 @@ fn is_there(shown: &Shown, rows: &[Row<'_>]) -> bool {
         FLUSHES => rows.iter().any(|row| row.run.flush_response_ms.is_some()),
         FAILED => rows.iter().any(|row| failed(row.run) > 0),
         RECOVERY => rows.iter().any(|row| row.run.has("recovery", "s")),
+        HITS | MISSES => rows.iter().any(|row| row.run.has(CACHE, "read_hits")),
+        DESTAGED => rows.iter().any(|row| row.run.has(BUFFER, "destaged_pages")),
         AGAINST_BEST => {
             ranks.any(|rank| rank.against_best.is_none() && rank.against_baseline.is_some())
         }
@@ -374,6 +388,12 @@ fn facts(text: &mut String, results: &Results, width: Option<usize>) {
     for (name, value) in facts {
         fact(text, width, name, &value);
     }
+}
+
+/// What a part has counted, if the run has one that counts it.
+fn counted(row: &Row<'_>, of: &str, name: &str) -> String {
+    let count = row.run.measure(of, name);
+    count.map_or(dash(), |count| count.value().to_string())
 }
 
 /// How many requests of a run failed.

@@ -38,7 +38,11 @@ pub fn of(runs: &[Judged<'_>], varied: &[Varied], baseline: Option<String>) -> V
         .into_iter()
         .filter_map(|load| ranking(runs, load, baseline.as_deref()))
         .collect();
-    let (mut headline, details) = words::sentences(runs, &rankings, varied, baseline.as_deref());
+    // A key with one value tells no two runs apart.
+    let differing = varied.iter().filter(|varied| varied.values.len() > 1);
+    let differing: Vec<Varied> = differing.cloned().collect();
+    let told = words::sentences(runs, &rankings, &differing, baseline.as_deref());
+    let (mut headline, details) = told;
     let more = [
         caveats::failures(runs),
         caveats::wrong_blocks(runs),

@@ -8,6 +8,7 @@
 //! one key is varied, its values alone.
 
 mod failing;
+mod undecided;
 
 use failing::{no_word, others_do_not_serve, rest, serves, those};
 
@@ -28,8 +29,9 @@ enum Lead<'a> {
     Wins(&'a Rank),
     /// These did the same, and are faster than the rest.
     Equal(Vec<&'a Rank>),
-    /// The first has the lowest mean, but cannot be told from the others here.
-    Undecided(Vec<&'a Rank>),
+    /// The first has the lowest mean, but cannot be told from the others here; nor, though others with lower means than theirs are slower,
+    /// from these.
+    Undecided(Vec<&'a Rank>, Vec<&'a Rank>),
     /// The one with the lowest mean has no interval, so none can be told from it.
     TooFew(&'a Rank),
     /// The one with the lowest mean failed a clearly greater share of its requests than the other, which keeps up too.
@@ -223,19 +225,24 @@ impl Names<'_> {
             Standing::Overloaded => return Lead::Overloaded,
             Standing::Failed | Standing::WrongBlocks => return Lead::AllFail,
         }
-        let behind = [Word::Slower, Word::TooFew].map(Some);
         let mut leaders = those(ranking, Standing::KeepsUp);
-        leaders.retain(|rank| !behind.contains(&word(rank)));
+        leaders.retain(|rank| word(rank) != Some(Word::TooFew));
+        let slower = |rank: &&Rank| word(rank) == Some(Word::Slower);
+        let first_slower = leaders.iter().position(slower);
+        let mut open = leaders.split_off(first_slower.unwrap_or(leaders.len()));
+        open.retain(|rank| !slower(rank));
         let others = &leaders[1..];
-        let alone = others.is_empty();
+        let alone = others.is_empty() && open.is_empty();
         match self.fails_less(ranking).filter(|_| alone) {
             Some(other) => Lead::Fails(best, other),
             None if alone && self.tells_nothing(ranking) => Lead::TooFew(best),
             None if alone => Lead::Wins(best),
-            None if others.iter().all(|rank| word(rank) == Some(Word::Equal)) => {
+            None if open.is_empty()
+                && others.iter().all(|rank| word(rank) == Some(Word::Equal)) =>
+            {
                 Lead::Equal(leaders)
             }
-            None => Lead::Undecided(leaders),
+            None => Lead::Undecided(leaders, open),
         }
     }
 
@@ -296,15 +303,10 @@ impl Names<'_> {
                 let headline = format!("{who} do the same: {mean} ms on average{rest}{untold}.");
                 (headline, self.ahead(ranking, leaders[0], "Each is"))
             }
-            Lead::Undecided(leaders) => {
-                let means = list(&leaders.iter().map(|rank| mean(rank)).collect::<Vec<_>>());
-                let rest = rest(ranking, leaders.len());
-                let who = self.choices(&leaders);
-                let (first, last) = (leaders[0].run, leaders[leaders.len() - 1].run);
-                let why = caveats::uneven(self.judged[first], self.judged[last]);
-                let why = why.map_or(String::new(), |why| format!(", but {why}"));
-                let headline =
-                    format!("Undecided between {who}: {means} ms on average{why}{rest}{untold}.");
+            Lead::Undecided(leaders, open) => {
+                let lead = self.undecided(&leaders);
+                let (rest, open) = (rest(ranking, leaders.len()), self.open(leaders[0], &open));
+                let headline = format!("{lead}{rest}{open}{untold}.");
                 let who = format!("{} is", self.choice(leaders[0]));
                 (headline, self.ahead(ranking, leaders[0], &who))
             }
@@ -449,12 +451,9 @@ impl Names<'_> {
                     true,
                     format!("{} do the same, and lead", self.choices(&leaders)),
                 ),
-                Lead::Undecided(leaders) => {
+                Lead::Undecided(leaders, open) => {
                     let tells = leaders.len() < all;
-                    (
-                        tells,
-                        format!("it is undecided between {}", self.choices(&leaders)),
-                    )
+                    (tells, self.undecided_at(&leaders, &open))
                 }
                 Lead::TooFew(_) => (false, "there are too few requests to tell".to_owned()),
                 Lead::Fails(best, other) => {

@@ -147,7 +147,7 @@ pub(super) const MEASURES: &[Measure] = &[
     Measure::count(
         "rebuild_left_blocks",
         "blocks",
-        "blocks of spares that were still to be rebuilt at the end of the run",
+        "blocks that spares which were not rebuilt still lacked at the end of the run: such as were to be rebuilt, or lost as another drive went before",
     )
     .of_run(),
     Measure::count(

@@ -356,11 +356,12 @@ impl Raid5 {
         assert_eq!(self.repair.rebuilding as usize, begun);
     }
 
-    /// Bad blocks of spares that are being rebuilt.
+    /// Bad blocks of spares that were not rebuilt: they still are, or another drive of their array went before.
     pub(super) fn left_to_rebuild(&self) -> u64 {
-        let seats = (0..self.geometry.seats()).map(Seat);
-        let under_way = seats.filter(|seat| self.repair.rebuilds(*seat));
-        under_way.map(|seat| self.bad.blocks(seat)).sum()
+        let seats = self.seats.taken();
+        let spares =
+            seats.filter(|seat| self.seats.is_spare(*seat) && !self.seats.is_rebuilt(*seat));
+        spares.map(|seat| self.bad.blocks(seat)).sum()
     }
 }
 

@@ -244,6 +244,11 @@ fn two_drives_of_an_array_that_go_lose_what_was_not_rebuilt() {
     // Of each row two of five are, and a parity is among them in two stripes of five.
     assert!(lost > left && lost < 2 * left, "{lost} of {left}");
     assert_eq!(lost, counted(&rig, "lost_blocks"));
+    assert_eq!(counted(&rig, "rebuilds"), 0);
+    // Of four drives' data one drive is bad as a whole, and of the spare what it did not get.
+    let lacks = counted(&rig, "rebuild_left_blocks");
+    assert!(0 < lacks && lacks <= left, "{lacks} of {left}");
+    assert_eq!(counted(&rig, "bad_blocks"), rig.blocks() / 4 + lacks);
     // A flush says so once.
     let failed = rig.failed;
     (0..2).for_each(|_| rig.submit(Op::Flush, 0, 0, 0));

@@ -236,3 +236,67 @@ fn a_choice_that_is_a_number_is_called_by_its_key() {
         assert!(starts, "{}", verdict.headline);
     }
 }
+
+/// A choice whose mean one batch makes stands behind some that are slower, and is none of those that lead.
+#[test]
+fn a_mean_that_one_batch_makes_is_no_lead() {
+    let all = [
+        ("satf", 5.0, 0.01),
+        ("look", 6.0, 0.01),
+        ("fcfs", 7.0, 0.01),
+        ("scan", 0.0, 0.0),
+    ];
+    let (mut runs, keys) = schedulers(&all);
+    let burst = |(run, basis): &mut (Run, Basis)| {
+        let mut batches: [f64; BATCHES] = std::array::from_fn(|batch| 5.0 + noise(batch) - 2.0);
+        batches[3] += 16_000.0;
+        basis.batches_ms = Some(batches);
+        run.response_ms.mean = 505.0;
+    };
+    burst(&mut runs[3]);
+    let told = |runs: &[(Run, Basis)]| judged(runs, &keys, None).headline;
+    assert_eq!(
+        told(&runs),
+        "satf has the lowest mean, 5.000 ms; others are slower; of scan, with 505.0 ms, that is undecided, as the batches of requests \
+         are uneven, 1 of 32 makes more than half of the difference."
+    );
+    runs[1] = run("", "sched=look", 5.05, 3.0);
+    assert_eq!(
+        told(&runs),
+        "Undecided between satf and look: 5.000 and 5.050 ms on average; others are slower; of scan, with 505.0 ms, that is undecided, \
+         as the batches of requests are uneven, 1 of 32 makes more than half of the difference."
+    );
+    // Beside it alone there is nobody that is slower.
+    let two = [runs.remove(0), runs.remove(2)];
+    assert_eq!(
+        told(&two),
+        "Undecided between satf and scan: 5.000 and 505.0 ms on average, but the batches of requests are uneven, 1 of 32 makes more \
+         than half of the difference."
+    );
+}
+
+#[test]
+fn a_mean_that_one_batch_makes_is_no_lead_under_several_loads() {
+    let mut runs = Vec::new();
+    for depth in ["1", "8"] {
+        let load = format!("depth={depth}");
+        runs.push(run(&load, "sched=satf", 5.0, 0.01));
+        runs.push(run(&load, "sched=look", 6.0, 0.01));
+        runs.push(run(&load, "sched=scan", 7.0, 40.0));
+    }
+    let keys = varied(&[("sched", &["satf", "look", "scan"]), ("depth", &["1", "8"])]);
+    assert_eq!(
+        judged(&runs, &keys, None).headline,
+        "At every depth satf has the lowest mean, and whether scan is slower is undecided."
+    );
+}
+
+/// It stands in no choice, and the values of the other key name them.
+#[test]
+fn a_key_with_one_value_names_no_choice() {
+    let (runs, mut keys) = schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.01)]);
+    let alone = judged(&runs, &keys, None).headline;
+    assert!(alone.starts_with("satf wins"), "{alone}");
+    keys.extend(varied(&[("place", &["linear"])]));
+    assert_eq!(judged(&runs, &keys, None).headline, alone);
+}

@@ -61,7 +61,17 @@ pub(super) fn rest(ranking: &Ranking, leaders: usize) -> String {
     };
     match told.as_slice() {
         [] => String::new(),
-        told => format!("; all others {}{hardly}", told.join(", or ")),
+        told => format!("; {} {}{hardly}", who(ranking, leaders), told.join(", or ")),
+    }
+}
+
+/// The others behind so many that lead: all, unless of some it is undecided whether they are slower, or too few of their answers are there.
+fn who(ranking: &Ranking, leaders: usize) -> &'static str {
+    let open = [Word::Undecided, Word::Equal].map(Some);
+    let mut behind = ranking.ranks.iter().skip(leaders);
+    match behind.any(|rank| open.contains(&word(rank))) {
+        true => "others",
+        false => "all others",
     }
 }
 

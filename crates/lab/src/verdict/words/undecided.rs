@@ -1,0 +1,52 @@
+//! What is said where the first has the lowest mean and it is undecided whether others are slower.
+//!
+//! Those whose means are below that of the first which surely is slower lead with it. Others stand behind such: their mean is longer, and yet it may be by chance, as one
+//! request that took very long can make it. They lead nothing, and the headline says why.
+
+use super::Names;
+use crate::number::{list, number};
+use crate::outcome::Rank;
+use crate::verdict::caveats;
+
+impl Names<'_> {
+    /// What is said of those that cannot be told apart, with the lowest means; of one alone, that it has the lowest.
+    pub(super) fn undecided(&self, leaders: &[&Rank]) -> String {
+        let (who, last) = (self.choices(leaders), leaders.len() - 1);
+        let means = leaders.iter().map(|rank| number(rank.response_ms_mean));
+        let means = list(&means.collect::<Vec<_>>());
+        if last == 0 {
+            return format!("{who} has the lowest mean, {means} ms");
+        }
+        let why = caveats::uneven(self.judged[leaders[0].run], self.judged[leaders[last].run]);
+        let why = why.map_or(String::new(), |why| format!(", but {why}"));
+        format!("Undecided between {who}: {means} ms on average{why}")
+    }
+
+    /// Of whom it is undecided whether they are slower than the first, behind others that are: a few requests may make such a mean.
+    pub(super) fn open(&self, first: &Rank, open: &[&Rank]) -> String {
+        let Some(last) = open.last() else {
+            return String::new();
+        };
+        let means = open.iter().map(|rank| number(rank.response_ms_mean));
+        let means = list(&means.collect::<Vec<_>>());
+        let why = caveats::uneven(self.judged[first.run], self.judged[last.run]);
+        let why = why.map_or(String::new(), |why| format!(", as {why}"));
+        format!(
+            "; of {}, with {means} ms, that is undecided{why}",
+            self.choices(open)
+        )
+    }
+
+    /// The same as [`Self::undecided`] and [`Self::open`] under one of several loads.
+    pub(super) fn undecided_at(&self, leaders: &[&Rank], open: &[&Rank]) -> String {
+        let who = self.choices(leaders);
+        let lead = match leaders {
+            [_] => format!("{who} has the lowest mean"),
+            _ => format!("it is undecided between {who}"),
+        };
+        match self.choices(open).as_str() {
+            "" => lead,
+            open => format!("{lead}, and whether {open} is slower is undecided"),
+        }
+    }
+}
