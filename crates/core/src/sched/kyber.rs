@@ -166,10 +166,10 @@ impl Kyber {
         }
     }
 
-    /// The next request of the direction that goes, if it has a token.
-    fn serve(&mut self, now: Instant) -> Option<IoId> {
+    /// The next request of the direction that goes, if it has a token. Where the drive `rests`, what has them waits for a place that only others may free.
+    fn serve(&mut self, now: Instant, rests: bool) -> Option<IoId> {
         let domain = &mut self.domains[self.current];
-        if domain.on_drive >= domain.tokens {
+        if domain.on_drive >= domain.tokens && !rests {
             return None;
         }
         let Waiting { id, came, .. } = domain.waiting.pop_front()?;
@@ -227,15 +227,16 @@ impl Scheduler for Kyber {
     fn next(&mut self, view: &View<'_>) -> Next {
         let now = view.now;
         self.catch_up(now);
+        let rests = view.in_flight == 0;
         if self.batched < BATCH[self.current]
-            && let Some(id) = self.serve(now)
+            && let Some(id) = self.serve(now, rests)
         {
             return Next::Start(id);
         }
         self.batched = 0;
         for _ in 0..self.domains.len() {
             self.current = 1 - self.current;
-            if let Some(id) = self.serve(now) {
+            if let Some(id) = self.serve(now, rests) {
                 return Next::Start(id);
             }
         }

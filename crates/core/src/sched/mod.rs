@@ -23,6 +23,7 @@ registry! { dyn Scheduler;
     mq_deadline,
     bfq,
     cfq,
+    slack,
     kyber,
     read_first,
     write_first,

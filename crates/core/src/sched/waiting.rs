@@ -166,6 +166,19 @@ impl Waiting {
         self.take(pool, cursor)
     }
 
+    /// When the oldest one is late.
+    pub(super) fn deadline(&self, pool: &Pool<Arrival>) -> Option<Instant> {
+        let oldest = self.arrivals.front()?;
+        Some(pool.item(oldest).deadline)
+    }
+
+    /// Takes out the oldest one, which is served.
+    pub(super) fn serve_oldest(&mut self, pool: &mut Pool<Arrival>, reach: Reach) -> Stop {
+        let oldest = self.arrivals.front().expect("requests wait");
+        let key = pool.item(oldest).stop;
+        self.withdraw(pool, key, reach)
+    }
+
     /// Takes back a request.
     pub(super) fn withdraw(
         &mut self,

@@ -5,7 +5,7 @@
 //! while others work is not starting a service. Facts of `bfq_handle_burst`.
 
 use super::Bfq;
-use super::queue::QueueKey;
+use super::claim::QueueKey;
 use crate::ids::GroupId;
 use crate::units::{Duration, Instant};
 

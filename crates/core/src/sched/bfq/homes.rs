@@ -3,8 +3,9 @@
 use super::super::habits::Habits;
 use super::super::waiting::Waiting;
 use super::Bfq;
+use super::claim::{Claim, QueueKey};
 use super::inject::Injection;
-use super::queue::{Claim, Counted, Queue, QueueKey};
+use super::queue::{Counted, Queue};
 use super::raise::Raise;
 use super::turn::Why;
 use super::wf2q::GroupKey;

@@ -10,7 +10,7 @@
 //! Facts of `bfq_better_to_idle`, `idling_boosts_thr_without_issues`, `idling_needed_for_service_guarantees`, `bfq_arm_slice_timer`.
 
 use super::Bfq;
-use super::queue::QueueKey;
+use super::claim::QueueKey;
 use super::rate::AT_ONCE;
 use crate::stream::Class;
 use crate::units::{Duration, Instant};

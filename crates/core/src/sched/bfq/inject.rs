@@ -14,7 +14,7 @@
 
 use super::super::waiting::Stop;
 use super::Bfq;
-use super::queue::QueueKey;
+use super::claim::QueueKey;
 use crate::ids::IoId;
 use crate::units::{Blocks, Duration, Instant};
 

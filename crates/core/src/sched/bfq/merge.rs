@@ -13,7 +13,8 @@
 
 use super::super::habits::Habits;
 use super::Bfq;
-use super::queue::{Claim, Queue, QueueKey};
+use super::claim::{Claim, QueueKey};
+use super::queue::Queue;
 use super::raise::{IDLE, Raise};
 use crate::ids::{GroupId, StreamId};
 use crate::sorted::Keyed;

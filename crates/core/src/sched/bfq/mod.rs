@@ -24,6 +24,7 @@
 
 mod burst;
 mod card;
+mod claim;
 
 mod homes;
 mod idling;
@@ -37,7 +38,6 @@ mod turn;
 
 mod wf2q;
 
-#[cfg(test)]
 mod tests;
 
 pub(super) use self::card::SPEC;
@@ -46,11 +46,12 @@ use slab::Slab;
 
 use self::burst::Burst;
 use self::card::{MEASURES, Settings};
+use self::claim::{Claim, QueueKey};
 use self::homes::Group;
 use self::idling::Idling;
 use self::inject::Measuring;
 use self::merge::{Position, Process};
-use self::queue::{Claim, Queue, QueueKey};
+use self::queue::Queue;
 use self::rate::{Queueing, Rate};
 use self::totals::Totals;
 use self::turn::{Turn, Why};
@@ -468,10 +469,11 @@ impl Scheduler for Bfq {
     fn next(&mut self, view: &View<'_>) -> Next {
         let now = view.now;
         self.catch_up(now);
-        if self.arrivals.is_empty() || self.set.strict && self.in_drive > 0 {
+        let rests = view.in_flight == 0;
+        if self.arrivals.is_empty() || self.set.strict && !rests {
             return Next::Empty;
         }
-        if let Some(key) = self.select(now) {
+        if let Some(key) = self.select(now, rests) {
             return Next::Start(self.start(now, key));
         }
         self.idling

@@ -13,7 +13,7 @@
 //! `bfq_update_bfqq_wr_on_rq_arrival`, `bfq_update_wr_data`, `bfq_bfqq_softrt_next_start`.
 
 use super::Bfq;
-use super::queue::{PLAIN, QueueKey};
+use super::claim::{PLAIN, QueueKey};
 use crate::units::{Duration, Instant};
 
 /// An interactive process weighs so many times its weight.

@@ -1,8 +1,9 @@
 //! Totals over all queues, each kept by one rule: what a queue counts for follows from its state, and the difference is counted.
 
 use super::Bfq;
+use super::claim::QueueKey;
 use super::merge::Position;
-use super::queue::{Counted, QueueKey};
+use super::queue::Counted;
 use crate::ids::GroupId;
 use crate::stream::Class;
 

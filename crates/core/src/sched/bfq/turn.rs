@@ -18,7 +18,7 @@
 use super::super::waiting::Stop;
 use super::Bfq;
 use super::burst::FORGOTTEN;
-use super::queue::QueueKey;
+use super::claim::QueueKey;
 use super::raise::IDLE;
 use crate::units::{Duration, Instant};
 
@@ -100,8 +100,9 @@ impl Bfq {
         self.fair.serve(entity, blocks);
     }
 
-    /// The queue of which a request goes next; none if there is none, or the drive waits.
-    pub(super) fn select(&mut self, now: Instant) -> Option<QueueKey> {
+    /// The queue of which a request goes next; none if there is none, or the drive waits. `rests` tells that the drive has nothing at all: what was
+    /// started and is not there waits for a place that only others may free.
+    pub(super) fn select(&mut self, now: Instant, rests: bool) -> Option<QueueKey> {
         if let Some(key) = self.in_service {
             let waits = self.queue(key).waiting.is_empty() && self.better_to_idle(key);
             if self.may_time_out(now, key) && !waits {
@@ -115,7 +116,7 @@ impl Bfq {
             };
             let queue = self.queue(key);
             let Some(next) = queue.waiting.next() else {
-                let on_drive = queue.dispatched > 0 && self.better_to_idle(key);
+                let on_drive = queue.dispatched > 0 && !rests && self.better_to_idle(key);
                 if self.idling.is_some() || on_drive {
                     return self.injectable(now, key);
                 }

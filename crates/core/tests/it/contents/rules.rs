@@ -15,7 +15,8 @@ pub(crate) struct Rules {
     patient: bool,
     /// Where commands fail, copies that are missing are written at once.
     pub(crate) off: bool,
-    moves_arm: bool,
+    /// Whether the scheduler may begin later what was alone when it came.
+    holds_back: bool,
     /// Commands that write what a request waits for.
     pub(crate) foreground: u64,
     /// Commands that write what compaction moves.
@@ -28,12 +29,13 @@ pub(crate) struct Rules {
 
 impl Rules {
     pub(crate) fn new(setup: &Setup, sched: &str) -> Rules {
-        // A movement of the arm for a delayed write is its beginning, but what comes meanwhile may go before it.
-        let moves_arm = matches!(sched, "scan" | "cscan");
+        // A movement of the arm for a delayed write is its beginning, but what comes meanwhile may go before it; who waits for the next
+        // request of a process has not begun it yet.
+        let holds_back = matches!(sched, "scan" | "cscan" | "bfq" | "cfq" | "slack");
         Rules {
             setup: *setup,
-            patient: setup.buffer >= ROOMY && !setup.tight() && !moves_arm,
-            moves_arm,
+            patient: setup.buffer >= ROOMY && !setup.tight() && !holds_back,
+            holds_back,
             off: false,
             foreground: 0,
             moved: 0,
@@ -48,7 +50,7 @@ impl Rules {
             return;
         }
         let own = origin.request.is_none();
-        if command.op == Op::Read && own && !self.moves_arm {
+        if command.op == Op::Read && own && !self.holds_back {
             assert_eq!(waiting, 1, "a block is read to be moved while others wait");
         }
         if command.op != Op::Write || origin.data().is_none() {
@@ -61,7 +63,7 @@ impl Rules {
         // What compaction moves has an address.
         if self.setup.compacts() && !origin.open {
             assert!(
-                waiting == 1 || self.moves_arm,
+                waiting == 1 || self.holds_back,
                 "a move begins while others wait"
             );
             self.moved += 1;

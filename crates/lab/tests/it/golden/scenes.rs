@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use nearslot_core::registry::{Kind, Spec};
-use nearslot_core::{cache, destage, drive, faults, merge, place, prefetch, sched};
+use nearslot_core::{cache, claims, destage, drive, faults, merge, place, prefetch, sched};
 use nearslot_lab::capacity::Find;
 use nearslot_lab::workload;
 
@@ -87,6 +87,7 @@ pub(crate) fn groups() -> Vec<Group> {
         schedulers(),
         placements(),
         oracles(),
+        claims(),
         mergings(),
         caches(),
         prefetchers(),
@@ -140,6 +141,11 @@ const SCHEDULERS: &[&str] = &[
     "mq-deadline",
     "mq-deadline:read_expire_ms=20:write_expire_ms=60:fifo_batch=2",
     "mq-deadline:nr_requests=8:async_depth=3",
+    "bfq",
+    "bfq:low_latency=false:nr_requests=8:writes=own",
+    "bfq:strict_guarantees=true",
+    "slack",
+    "slack:targets_ms=0=60:quantum_ms=20",
 ];
 
 fn schedulers() -> Vec<Group> {
@@ -282,6 +288,9 @@ fn oracles() -> Vec<Group> {
 }
 
 /// Settings of mergings.
+/// Settings of claims.
+const CLAIMS: &[&str] = &["told:weight=1=900:class=2=idle:group=3=1"];
+
 const MERGINGS: &[&str] = &["contiguous", "contiguous:max_kib=8:front=false"];
 
 /// Settings of caches beside those that all have.
@@ -369,6 +378,23 @@ fn buffers() -> Vec<Group> {
             })
         });
         let scenes = scenes.collect();
+        Group { name, scenes }
+    });
+    groups.collect()
+}
+
+/// Schedulers that go by who asks, with streams that may claim more or less.
+fn claims() -> Vec<Group> {
+    let of = settings_of("claims", claims::TABLE, &[CLAIMS]);
+    let groups = of.into_iter().map(|(name, words)| {
+        let mut scenes = Vec::new();
+        for word in words {
+            for sched in ["bfq:low_latency=false", "cfq", "slack:targets_ms=1=90"] {
+                let settings = format!("drive=disk.toml sched={sched} claims={word} seed=7");
+                let load = "spc1:requests=500:bsu=1:streams=kind";
+                scenes.push(Scene::new(&settings, &synthetic(load)));
+            }
+        }
         Group { name, scenes }
     });
     groups.collect()

@@ -79,6 +79,7 @@ impl Made {
             let chosen = match index > 0 && rng.chance(0.5) || has_none {
                 true => kind.default.to_owned(),
                 false if kind.key() == "faults" => faults_of(rng, &mut parts),
+                false if kind.key() == "claims" => claims_of(rng, &scenario, &mut parts),
                 false if kind.key() == "cache" => cache_of(rng, kind.kind, seed, &mut parts),
                 false if kind.key() == "prefetch" => prefetch_of(rng, kind.kind, seed, &mut parts),
                 false if kind.key() == "buffer" => buffer_of(rng, kind.kind, seed, &mut parts),
@@ -199,6 +200,24 @@ fn faults_of(rng: &mut Rng, parts: &mut Vec<String>) -> String {
     word.to_owned()
 }
 
+/// Claims of some streams, where the scheduler goes by them.
+fn claims_of(rng: &mut Rng, scenario: &str, parts: &mut Vec<String>) -> String {
+    let asks = |name: &&str| scenario.contains(&format!("sched = '{name}"));
+    if !["bfq", "cfq", "slack"].iter().any(|name| asks(&name)) {
+        return "none".to_owned();
+    }
+    let word = one(
+        rng,
+        &[
+            "told:weight=0=1000",
+            "told:weight=0=1 1=7 2=999:class=1=idle 0=real-time",
+            "told:level=0=0 1=7:group=1=3 2=3 3=9",
+        ],
+    );
+    parts.push("claims told".to_owned());
+    word.to_owned()
+}
+
 /// The cache whose turn it is, small or not, with lines of any length.
 fn cache_of(rng: &mut Rng, kind: &dyn AnyKind, turn: u64, parts: &mut Vec<String>) -> String {
     let table = kind.parts();
@@ -274,6 +293,7 @@ fn settings(rng: &mut Rng, knobs: &[Knob], share: f64) -> String {
         // and units need all the room there is.
         let idle = knob.name == SCHED_KNOB && !text.contains(DEPTH_KNOB)
             || knob.name == "map_tracks" && !text.contains("map=virtual_log")
+            || knob.name == "targets_ms"
             || knob.name == "extent_stripes" && !text.contains(":arrays=")
             || knob.name == "home" && !text.contains("map=log")
             || knob.name == "nvram_entries" && text.contains("home=drive")

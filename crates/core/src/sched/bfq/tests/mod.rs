@@ -1,10 +1,11 @@
 //! The rules one by one, with their times written out.
 
+#![cfg(test)]
+
 mod favours;
 mod sharing;
 
 use super::*;
-use crate::units::Blocks;
 use crate::contract::Blueprint;
 use crate::drive;
 use crate::op::{Cost, Status};
@@ -13,6 +14,7 @@ use crate::registry::KnobValue;
 use crate::rng::Rng;
 use crate::sched::desk::DISK;
 use crate::stream::Stream;
+use crate::units::Blocks;
 
 /// A scheduler, and a drive that answers when it is told to.
 struct Bench {
@@ -594,6 +596,26 @@ fn a_group_that_a_stream_leaves_loses_its_requests_to_the_other() {
     assert_eq!(bench.bfq.groups[0].unwrap().allocated, 0);
 }
 
+/// Serves and answers all that is left.
+fn drain(bench: &mut Bench, waiting: &mut Vec<u32>, on_drive: &mut Vec<u32>) {
+    let mut patience = 0;
+    while !(waiting.is_empty() && on_drive.is_empty()) {
+        match bench.start() {
+            Some(id) => {
+                waiting.retain(|one| *one != id);
+                on_drive.push(id);
+            }
+            None => match on_drive.pop() {
+                Some(id) => bench.answer(id),
+                None => bench.now = bench.waits_until.expect("something waits, nothing runs"),
+            },
+        }
+        bench.wait(1);
+        patience += 1;
+        assert!(patience < 100_000, "{waiting:?} are never served");
+    }
+}
+
 /// Random processes, priorities, groups, withdrawals and answers: every request is served, and the books are right after each step.
 #[test]
 fn every_request_is_served_whatever_comes() {
@@ -647,22 +669,7 @@ fn every_request_is_served_whatever_comes() {
                 _ => {}
             }
         }
-        let mut patience = 0;
-        while !(waiting.is_empty() && on_drive.is_empty()) {
-            match bench.start() {
-                Some(id) => {
-                    waiting.retain(|one| *one != id);
-                    on_drive.push(id);
-                }
-                None => match on_drive.pop() {
-                    Some(id) => bench.answer(id),
-                    None => bench.now = bench.waits_until.expect("something waits, nothing runs"),
-                },
-            }
-            bench.wait(1);
-            patience += 1;
-            assert!(patience < 100_000, "{waiting:?} are never served");
-        }
+        drain(&mut bench, &mut waiting, &mut on_drive);
         assert_eq!(bench.bfq.len(), 0);
     }
 }

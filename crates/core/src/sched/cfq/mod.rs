@@ -14,18 +14,23 @@
 //! Facts of `block/cfq-iosched.c`, Linux 4.7. Left out: groups, and queues of processes that read side by side and become one. O(log n) for each
 //! I/O; nothing is allocated once there are as many queues as there get.
 
+mod card;
+
 use crate::contract::{Next, Scheduler, View};
 use crate::ids::{IoId, StreamId};
 use crate::io::{DriveDone, Io};
 use crate::list::Pool;
-use crate::measure::{Measure, Tell};
-use crate::registry::{Knob, Knobs, Spec};
+use crate::measure::Tell;
+use crate::registry::Knobs;
 use crate::sorted::{Keyed, Sorted};
 use crate::stream::{Class, Stream, Streams};
 use crate::units::{Blocks, Duration, Instant, Pba};
 
 use super::habits::Habits;
-use super::waiting::{Arrival, Reach, Waiting};
+use super::waiting::{Arrival, Waiting};
+use card::{MEASURES, Settings};
+
+pub(super) use card::SPEC;
 
 /// More seeks of the last 32 requests make a queue seeky.
 const SEEKS: u32 = 4;
@@ -42,8 +47,6 @@ const LEAST: Duration = Duration::from_ms(2);
 /// More commands than this on the drive show a queue, among so many looks.
 const QUEUE: u32 = 4;
 const LOOKS: u32 = 50;
-/// Writes in a row, for each level: four times so many of the most urgent one.
-const ASYNC_ROUND: u64 = 2;
 
 /// Trees of a class, in the order of their indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,17 +108,6 @@ struct Slice {
     dispatched: u64,
 }
 
-struct Settings {
-    slice: [Duration; 2],
-    slice_idle: Duration,
-    async_round: u64,
-    quantum: u64,
-    target: Duration,
-    low_latency: bool,
-    expire: [Duration; 2],
-    reach: Reach,
-}
-
 struct Cfq {
     set: Settings,
     rotational: bool,
@@ -154,25 +146,7 @@ struct Cfq {
 impl Cfq {
     fn new(knobs: &Knobs, rotational: bool) -> Cfq {
         Cfq {
-            set: Settings {
-                slice: [
-                    knobs.duration_ms("slice_async_ms"),
-                    knobs.duration_ms("slice_sync_ms"),
-                ],
-                slice_idle: knobs.duration_ms("slice_idle_ms"),
-                async_round: ASYNC_ROUND,
-                quantum: knobs.integer("quantum"),
-                target: knobs.duration_ms("target_latency_ms"),
-                low_latency: knobs.flag("low_latency"),
-                expire: [
-                    knobs.duration_ms("fifo_expire_async_ms"),
-                    knobs.duration_ms("fifo_expire_sync_ms"),
-                ],
-                reach: Reach {
-                    back_max: Blocks(2 * knobs.integer("back_seek_max_kib")),
-                    penalty: knobs.integer("back_seek_penalty"),
-                },
-            },
+            set: Settings::of(knobs),
             rotational,
             queues: Vec::new(),
             by_stream: Vec::new(),
@@ -474,7 +448,7 @@ impl Cfq {
     }
 
     /// The queue of which a request may go next; none if there is none, or the drive waits.
-    fn select(&mut self, now: Instant) -> Option<usize> {
+    fn select(&mut self, now: Instant, rests: bool) -> Option<usize> {
         if let Some(slice) = self.active {
             let queue = &self.queues[slice.queue];
             let empty = queue.waiting.is_empty();
@@ -494,7 +468,7 @@ impl Cfq {
                     self.set_waited_for(now, slice.queue, false);
                 }
                 let queue = &self.queues[slice.queue];
-                if queue.dispatched > 0 && self.should_idle(slice.queue) {
+                if queue.dispatched > 0 && !rests && self.should_idle(slice.queue) {
                     return None;
                 }
             }
@@ -673,12 +647,10 @@ impl Scheduler for Cfq {
         if self.arrivals.is_empty() {
             return Next::Empty;
         }
-        match self.select(now) {
-            Some(at) if self.may_dispatch(now, at) => Next::Start(self.start(now, at)),
-            _ if self.on_drive == [0, 0] => {
-                let until = self.idling.or_else(|| self.ramps_up(now));
-                until.map_or(Next::Empty, Next::WaitUntil)
-            }
+        // The drive has nothing: what was started and is not there waits for a place that only others may free.
+        let rests = view.in_flight == 0;
+        match self.select(now, rests) {
+            Some(at) if rests || self.may_dispatch(now, at) => Next::Start(self.start(now, at)),
             _ => self.idling.map_or(Next::Empty, Next::WaitUntil),
         }
     }
@@ -746,97 +718,3 @@ impl Scheduler for Cfq {
         assert_eq!(in_trees, trees.map(Sorted::len).sum::<usize>());
     }
 }
-
-impl Cfq {
-    /// When writes that nobody waits for may go though something was late: they are let in little by little.
-    fn ramps_up(&self, now: Instant) -> Option<Instant> {
-        let slice = self.active?;
-        let queue = &self.queues[slice.queue];
-        let step = self.set.slice[1];
-        (!queue.sync && !queue.waiting.is_empty()).then(|| now + step)
-    }
-}
-
-const MEASURES: &[Measure] = &[
-    Measure::count("slices", "slices", "times that a queue got the drive"),
-    Measure::count(
-        "waits",
-        "waits",
-        "times that the drive waited for the queue that was served",
-    ),
-];
-
-pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
-    name: "cfq",
-    aliases: &[],
-    summary: "each process has the drive for a while, by time, in turns",
-    source: "Linux 4.7, block/cfq-iosched.c and Documentation/block/cfq-iosched.txt",
-    knobs: &[
-        Knob::integer(
-            "slice_sync_ms",
-            100,
-            1..=60_000,
-            "milliseconds of a process of the middle level; each level is a fifth of it",
-        ),
-        Knob::integer(
-            "slice_async_ms",
-            40,
-            1..=60_000,
-            "the same of writes that nobody waits for",
-        ),
-        Knob::number(
-            "slice_idle_ms",
-            8.0,
-            0.0..=1_000.0,
-            "milliseconds that the drive waits for the next request of the process that is served; 0 is not at all",
-        ),
-        Knob::integer(
-            "quantum",
-            8,
-            1..=1_000_000,
-            "requests of one process on the drive at most, while others wait",
-        ),
-        Knob::integer(
-            "target_latency_ms",
-            300,
-            1..=60_000,
-            "milliseconds in which all processes should have had their turn",
-        ),
-        Knob::flag(
-            "low_latency",
-            true,
-            "whether slices are shortened for target_latency_ms, and writes let in little by little",
-        ),
-        Knob::integer(
-            "fifo_expire_sync_ms",
-            125,
-            0..=3_600_000,
-            "milliseconds after which a request that somebody waits for jumps the order of its process, once a slice",
-        ),
-        Knob::integer(
-            "fifo_expire_async_ms",
-            250,
-            0..=3_600_000,
-            "the same of writes that nobody waits for",
-        ),
-        Knob::integer(
-            "back_seek_max_kib",
-            16_384,
-            0..=1_073_741_824,
-            "KiB backward that are still a way to the next request",
-        ),
-        Knob::integer(
-            "back_seek_penalty",
-            2,
-            1..=1_000,
-            "what a distance backward is multiplied by",
-        ),
-    ],
-    measures: MEASURES,
-    asks: &["claims"],
-    prepared: false,
-    build: |knobs, env| {
-        let rotational = env.blueprint.revolution().is_some();
-        Ok(Box::new(Cfq::new(knobs, rotational)))
-    },
-};
