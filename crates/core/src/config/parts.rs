@@ -31,10 +31,6 @@ pub static KINDS: Kinds = &[
         default: "fcfs",
     },
     StackKind {
-        kind: Of::<Claims>::KIND,
-        default: "none",
-    },
-    StackKind {
         kind: Of::<Merging>::KIND,
         default: "none",
     },
@@ -60,6 +56,10 @@ pub static KINDS: Kinds = &[
     },
     StackKind {
         kind: Of::<dyn Faults>::KIND,
+        default: "none",
+    },
+    StackKind {
+        kind: Of::<Claims>::KIND,
         default: "none",
     },
 ];

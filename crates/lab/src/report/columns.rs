@@ -438,7 +438,7 @@ mod tests {
         let drive = names.iter().position(|name| *name == "drive").unwrap();
         let parts = [
             "drive", "sched", "merge", "oracle", "place", "cache", "prefetch", "buffer", "faults",
-            "workload", "replay",
+            "claims", "workload", "replay",
         ];
         assert_eq!(names[drive..drive + parts.len()], parts);
         let run = Run {

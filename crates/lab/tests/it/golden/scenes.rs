@@ -390,8 +390,8 @@ fn claims() -> Vec<Group> {
         let mut scenes = Vec::new();
         for word in words {
             for sched in ["bfq:low_latency=false", "cfq", "slack:targets_ms=1=90"] {
-                let settings = format!("drive=disk.toml sched={sched} claims={word} seed=7");
-                let load = "spc1:requests=500:bsu=1:streams=kind";
+                let settings = format!("drive=hp-c2247a sched={sched} claims={word} seed=7");
+                let load = "spc1:requests=500:bsu=1:streams=kinds";
                 scenes.push(Scene::new(&settings, &synthetic(load)));
             }
         }

@@ -504,6 +504,7 @@ fn config(policy: &str) -> serde_json::Value {
         "drive": {"name": "seagate-cheetah-9lp", "buffer": "off", "cylinders": CYLINDERS, "rpm": 10_025},
         "drives": 1,
         "oracle": {"name": "exact"},
+        "claims": {"name": "none"},
         "merge": {"name": "none"},
         "cache": {"name": "none"},
         "prefetch": {"name": "none"},

@@ -204,6 +204,7 @@ fn faults_of(rng: &mut Rng, parts: &mut Vec<String>) -> String {
 fn claims_of(rng: &mut Rng, scenario: &str, parts: &mut Vec<String>) -> String {
     let asks = |name: &&str| scenario.contains(&format!("sched = '{name}"));
     if !["bfq", "cfq", "slack"].iter().any(|name| asks(&name)) {
+        parts.push("claims none".to_owned());
         return "none".to_owned();
     }
     let word = one(
