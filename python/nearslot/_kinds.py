@@ -13,7 +13,7 @@ from typing import TypeAlias, TypedDict
 Words: TypeAlias = str | Iterable[object]
 """One word, or several that make a grid."""
 
-KINDS = ("sched", "merge", "oracle", "place", "cache", "prefetch", "buffer", "faults")
+KINDS = ("sched", "merge", "oracle", "place", "cache", "prefetch", "buffer", "faults", "claims")
 """Keys of the kinds."""
 
 PREPARED = ("place",)
@@ -33,6 +33,7 @@ class Parts:
         prefetch: What is brought into the cache before it is asked for.
         buffer: What keeps writes until they go to the drives, and in which order they go.
         faults: What goes wrong on the drives.
+        claims: What each stream may claim of the drives.
     """
 
     sched: str = "fcfs"
@@ -43,6 +44,7 @@ class Parts:
     prefetch: str = "none"
     buffer: str = "none"
     faults: str = "none"
+    claims: str = "none"
 
     @property
     def parts(self) -> dict[str, str]:
@@ -61,3 +63,4 @@ class PartSettings(TypedDict, total=False):
     prefetch: Words
     buffer: Words
     faults: Words
+    claims: Words

@@ -13,7 +13,7 @@ from typing import TypeAlias, TypedDict
 Words: TypeAlias = str | Iterable[object]
 """One word, or several that make a grid."""
 
-KINDS = ("sched", "merge", "oracle", "place", "cache", "prefetch", "buffer", "faults", "tier")
+KINDS = ("sched", "merge", "oracle", "place", "cache", "prefetch", "buffer", "faults", "claims", "tier")
 """Keys of the kinds."""
 
 PREPARED = ("place", "tier")
@@ -33,6 +33,7 @@ class Parts:
         prefetch: What is brought into the cache before it is asked for.
         buffer: What keeps writes until they go to the drives, and in which order they go.
         faults: What goes wrong on the drives.
+        claims: What each stream may claim of the drives.
         tier: What stays in memory.
     """
 
@@ -44,6 +45,7 @@ class Parts:
     prefetch: str = "none"
     buffer: str = "none"
     faults: str = "none"
+    claims: str = "none"
     tier: str = "none"
 
     @property
@@ -63,4 +65,5 @@ class PartSettings(TypedDict, total=False):
     prefetch: Words
     buffer: Words
     faults: Words
+    claims: Words
     tier: Words
