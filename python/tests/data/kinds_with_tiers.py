@@ -13,7 +13,18 @@ from typing import TypeAlias, TypedDict
 Words: TypeAlias = str | Iterable[object]
 """One word, or several that make a grid."""
 
-KINDS = ("sched", "merge", "oracle", "place", "cache", "prefetch", "buffer", "faults", "claims", "tier")
+KINDS = (
+    "sched",
+    "merge",
+    "oracle",
+    "place",
+    "cache",
+    "prefetch",
+    "buffer",
+    "faults",
+    "claims",
+    "tier",
+)
 """Keys of the kinds."""
 
 PREPARED = ("place", "tier")

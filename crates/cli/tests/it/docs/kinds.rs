@@ -185,8 +185,9 @@ pub(crate) fn python() -> BTreeMap<String, String> {
 /// Every kind as a field and as a keyword.
 fn python_module(kinds: Kinds) -> String {
     let lines = |line: fn(&StackKind) -> String| kinds.iter().map(line).collect::<String>();
-    let keys = python_tuple(kinds.iter());
+    let all = python_tuple("KINDS", kinds.iter());
     let prepared = python_tuple(
+        "PREPARED",
         kinds
             .iter()
             .filter(|kind| kind.kind.parts().iter().any(|part| part.prepared)),
@@ -204,8 +205,8 @@ fn python_module(kinds: Kinds) -> String {
     // Writing to a string cannot fail.
     let _ = write!(
         text,
-        "KINDS = {keys}\n\"\"\"Keys of the kinds.\"\"\"\n\n\
-         PREPARED = {prepared}\n\"\"\"Kinds of which equal parts of several runs share what is costly to prepare.\"\"\"\n\n\n\
+        "{all}\n\"\"\"Keys of the kinds.\"\"\"\n\n\
+         {prepared}\n\"\"\"Kinds of which equal parts of several runs share what is costly to prepare.\"\"\"\n\n\n\
          @dataclass(frozen=True, kw_only=True)\nclass Parts:\n    \"\"\"A part of every kind.\n\n    Attributes:\n{told}    \
          \"\"\"\n\n{fields}\n    @property\n    def parts(self) -> dict[str, str]:\n        \
          \"\"\"The part of every kind, by the kind's key.\"\"\"\n        \
@@ -215,12 +216,19 @@ fn python_module(kinds: Kinds) -> String {
     text
 }
 
-/// The keys of some kinds as a tuple of Python, which writes a single one with a comma after it.
-fn python_tuple<'a>(kinds: impl Iterator<Item = &'a StackKind>) -> String {
+/// The keys of some kinds as a tuple of Python, which writes a single one with a comma after it, and each on a line of its own where they fill more than one.
+fn python_tuple<'a>(name: &str, kinds: impl Iterator<Item = &'a StackKind>) -> String {
     let keys: Vec<String> = kinds.map(|kind| format!("\"{}\"", kind.key())).collect();
     let comma = if keys.len() == 1 { "," } else { "" };
-    format!("({}{comma})", keys.join(", "))
+    let line = format!("{name} = ({}{comma})", keys.join(", "));
+    match line.len() > PYTHON_WIDTH {
+        true => format!("{name} = (\n    {},\n)", keys.join(",\n    ")),
+        false => line,
+    }
 }
+
+/// Letters of a line of Python at most.
+const PYTHON_WIDTH: usize = 100;
 
 /// How a module of kinds begins.
 const PYTHON_HEAD: &str =
