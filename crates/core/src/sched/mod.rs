@@ -3,6 +3,7 @@
 use crate::contract::Scheduler;
 use crate::registry::{ConfigError, DriveEnv, Kind, KindCard, Spec};
 
+mod bench;
 mod by_block;
 pub(crate) mod desk;
 mod habits;

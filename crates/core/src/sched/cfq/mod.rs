@@ -15,6 +15,7 @@
 //! I/O; nothing is allocated once there are as many queues as there get.
 
 mod card;
+mod tests;
 
 use crate::contract::{Next, Scheduler, View};
 use crate::ids::{IoId, StreamId};

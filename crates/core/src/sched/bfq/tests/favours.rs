@@ -20,9 +20,9 @@ fn a_new_process_is_favoured_from_its_first_request_and_others_are_not() {
     assert_eq!(off.raise(1), 1);
     let mut bench = Bench::new(true, &[]);
     bench.write(3, 0, 8);
-    let key = bench.bfq.async_queue(&Claim::of(&Stream::UNKNOWN)).unwrap();
+    let key = bench.own.async_queue(&Claim::of(&Stream::UNKNOWN)).unwrap();
     assert_eq!(
-        bench.bfq.queue(key).raise.factor,
+        bench.own.queue(key).raise.factor,
         1,
         "nobody waits for these"
     );
@@ -65,8 +65,8 @@ fn batches_that_need_little_and_come_late_are_soft_real_time() {
             at += blocks + 100;
             if turn == 0 {
                 bench.queue_mut(1).raise = Raise::none(bench.now);
-                let key = bench.bfq.home_of(StreamId(1)).unwrap();
-                bench.bfq.reweigh(key);
+                let key = bench.own.home_of(StreamId(1)).unwrap();
+                bench.own.reweigh(key);
             }
             bench.serve(id, 1);
             bench.pass(gap_ms - 1);
@@ -82,9 +82,9 @@ fn batches_that_need_little_and_come_late_are_soft_real_time() {
 fn soft_real_time_lasts_300_ms() {
     let mut bench = Bench::new(true, &[]);
     let id = bench.read(1, 0, 8);
-    let key = bench.bfq.home_of(StreamId(1)).unwrap();
+    let key = bench.own.home_of(StreamId(1)).unwrap();
     bench.queue_mut(1).raise = Raise::none(bench.now);
-    bench.bfq.reweigh(key);
+    bench.own.reweigh(key);
     bench.serve(id, 1);
     bench.pass(500);
     let id = bench.read(1, 8, 8);

@@ -6,32 +6,14 @@ mod favours;
 mod sharing;
 
 use super::*;
-use crate::contract::Blueprint;
-use crate::drive;
-use crate::op::{Cost, Status};
-use crate::position::Place;
 use crate::registry::KnobValue;
 use crate::rng::Rng;
-use crate::sched::desk::DISK;
+use crate::sched::bench::{Bench, at_ms};
 use crate::stream::Stream;
 use crate::units::Blocks;
 
-/// A scheduler, and a drive that answers when it is told to.
-struct Bench {
-    bfq: Bfq,
-    blueprint: Box<dyn Blueprint>,
-    now: Instant,
-    ios: Vec<Io>,
-    streams: Streams,
-    waits_until: Option<Instant>,
-}
-
-fn at_ms(ms: u64) -> Instant {
-    Instant(ms * 1_000_000)
-}
-
-impl Bench {
-    fn new(rotational: bool, given: &[(&str, i64)]) -> Bench {
+impl Bench<Bfq> {
+    fn new(rotational: bool, given: &[(&str, i64)]) -> Bench<Bfq> {
         let given = given.iter().map(|(key, value)| {
             let value = match *key {
                 "low_latency" | "strict_guarantees" => KnobValue::Flag(*value != 0),
@@ -41,140 +23,21 @@ impl Bench {
         });
         let given: Vec<_> = given.collect();
         let knobs = Knobs::check("bfq", SPEC.knobs, &given).unwrap();
-        Bench {
-            bfq: Bfq::new(&knobs, rotational),
-            blueprint: drive::read("small", DISK, &[]).unwrap().0,
-            now: Instant::ZERO,
-            ios: Vec::new(),
-            streams: Streams::default(),
-            waits_until: None,
-        }
+        Bench::of(Bfq::new(&knobs, rotational))
     }
 
     /// On a disk, without favours, so that only budgets decide.
-    fn plain() -> Bench {
+    fn plain() -> Bench<Bfq> {
         Bench::new(true, &[("low_latency", 0)])
     }
 
-    fn describe(&mut self, stream: u32, of: Stream) {
-        self.streams.describe(StreamId(stream), of);
-    }
-
-    fn ask(&mut self, stream: u32, op: Op, sync: bool, at: u64, len: u64) -> u32 {
-        let id = self.ios.len() as u32;
-        let io = Io {
-            id: IoId(id),
-            sequence: u64::from(id),
-            stream: StreamId(stream),
-            op,
-            at: Pba(at),
-            open: false,
-            len: Blocks(len),
-            arrived: self.now,
-            priority: 0,
-            fua: false,
-            sync,
-            place: Place::default(),
-        };
-        self.ios.push(io);
-        self.bfq.insert(self.now, &io, &self.streams);
-        self.bfq.audit();
-        id
-    }
-
-    fn read(&mut self, stream: u32, at: u64, len: u64) -> u32 {
-        self.ask(stream, Op::Read, true, at, len)
-    }
-
-    fn write(&mut self, stream: u32, at: u64, len: u64) -> u32 {
-        self.ask(stream, Op::Write, false, at, len)
-    }
-
-    /// What goes to the drive now.
-    fn start(&mut self) -> Option<u32> {
-        let oracle = self.blueprint.exact();
-        let view = View {
-            now: self.now,
-            oracle: &*oracle,
-            capacity: Blocks(1 << 30),
-            free: None,
-            in_flight: self.bfq.in_drive,
-            depth: 32,
-        };
-        let next = self.bfq.next(&view);
-        self.bfq.audit();
-        self.waits_until = None;
-        match next {
-            Next::Start(id) => Some(id.0),
-            Next::WaitUntil(until) => {
-                self.waits_until = Some(until);
-                None
-            }
-            Next::Empty => None,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    fn answer(&mut self, id: u32) {
-        let io = self.ios[id as usize];
-        let done = DriveDone {
-            io: io.id,
-            op: io.op,
-            at: io.at,
-            len: io.len,
-            status: Status::Done,
-            cost: Cost::default(),
-            arm: None,
-        };
-        self.bfq.done(self.now, &io, &done, &self.streams);
-        self.bfq.audit();
-    }
-
-    /// Starts what is next, which must be this, and answers it after so long.
-    fn serve(&mut self, id: u32, ms: u64) {
-        assert_eq!(self.start(), Some(id), "at {}", self.now);
-        self.now += Duration::from_ms(ms);
-        self.answer(id);
-    }
-
-    fn wait(&mut self, ms: u64) {
-        self.now += Duration::from_ms(ms);
-    }
-
-    /// So much time passes, in which nothing can start.
-    fn pass(&mut self, ms: u64) {
-        let end = self.now + Duration::from_ms(ms);
-        loop {
-            assert_eq!(self.start(), None);
-            match self.waits_until.filter(|until| *until <= end) {
-                Some(until) => self.now = until,
-                None => break,
-            }
-        }
-        self.now = end;
-    }
-
-    /// Starts this one, after others, each of which takes a millisecond.
-    fn start_at_last(&mut self, id: u32) {
-        loop {
-            match self.start() {
-                Some(started) if started == id => return,
-                Some(other) => {
-                    self.wait(1);
-                    self.answer(other);
-                }
-                None => self.now = self.waits_until.expect("something waits"),
-            }
-        }
-    }
-
     fn queue(&self, stream: u32) -> &Queue {
-        self.bfq.queue(self.bfq.home_of(StreamId(stream)).unwrap())
+        self.own.queue(self.own.home_of(StreamId(stream)).unwrap())
     }
 
     fn queue_mut(&mut self, stream: u32) -> &mut Queue {
-        let key = self.bfq.home_of(StreamId(stream)).unwrap();
-        self.bfq.queue_mut(key)
+        let key = self.own.home_of(StreamId(stream)).unwrap();
+        self.own.queue_mut(key)
     }
 
     fn raise(&self, stream: u32) -> u64 {
@@ -216,16 +79,16 @@ fn weights_follow_from_levels_and_the_favours_multiply_them() {
 }
 
 /// A queue that is served with this budget, of which it got this much.
-fn in_turn(budget: u64, blocks: u64) -> (Bench, QueueKey) {
+fn in_turn(budget: u64, blocks: u64) -> (Bench<Bfq>, QueueKey) {
     let mut bench = Bench::plain();
     let first = bench.read(1, 0, 8);
-    let key = bench.bfq.home_of(StreamId(1)).unwrap();
-    let queue = bench.bfq.queue_mut(key);
+    let key = bench.own.home_of(StreamId(1)).unwrap();
+    let queue = bench.own.queue_mut(key);
     queue.budget = budget;
     let entity = queue.entity;
-    bench.bfq.fair.set_budget(bench.now, entity, budget);
+    bench.own.fair.set_budget(bench.now, entity, budget);
     assert_eq!(bench.start(), Some(first));
-    bench.bfq.serve(bench.now, key, blocks - 8);
+    bench.own.serve(bench.now, key, blocks - 8);
     (bench, key)
 }
 
@@ -248,26 +111,26 @@ fn the_next_budget_follows_from_why_the_turn_ends() {
     ] {
         let (mut bench, key) = in_turn(budget, blocks);
         if !on_drive {
-            bench.bfq.idling = None;
-            bench.bfq.queue_mut(key).dispatched = 0;
+            bench.own.idling = None;
+            bench.own.queue_mut(key).dispatched = 0;
         }
-        bench.bfq.learn_budget(key, why);
+        bench.own.learn_budget(key, why);
         assert_eq!(
-            bench.bfq.queue(key).budget,
+            bench.own.queue(key).budget,
             expected,
             "{why:?} from {budget}"
         );
-        bench.bfq.queue_mut(key).raise.factor = 30;
-        bench.bfq.learn_budget(key, why);
-        assert_eq!(bench.bfq.queue(key).budget, 2 * least, "a favoured one");
+        bench.own.queue_mut(key).raise.factor = 30;
+        bench.own.learn_budget(key, why);
+        assert_eq!(bench.own.queue(key).budget, 2 * least, "a favoured one");
     }
     let mut bench = Bench::plain();
     let write = bench.write(1, 0, 8);
     assert_eq!(bench.start(), Some(write));
-    let key = bench.bfq.in_service.unwrap();
-    bench.bfq.learn_budget(key, NoMore);
+    let key = bench.own.in_service.unwrap();
+    bench.own.learn_budget(key, NoMore);
     assert_eq!(
-        bench.bfq.queue(key).budget,
+        bench.own.queue(key).budget,
         most,
         "writes that nobody waits for"
     );
@@ -279,11 +142,11 @@ fn a_turn_lasts_125_ms_and_thirty_times_as_long_for_an_interactive_process() {
         let mut bench = Bench::plain();
         let first = bench.read(1, 0, 8);
         bench.queue_mut(1).raise.factor = factor;
-        let key = bench.bfq.home_of(StreamId(1)).unwrap();
-        bench.bfq.recount(key);
+        let key = bench.own.home_of(StreamId(1)).unwrap();
+        bench.own.recount(key);
         assert_eq!(bench.start(), Some(first));
-        assert!(!bench.bfq.may_time_out(at_ms(ms - 1), key));
-        assert!(bench.bfq.may_time_out(at_ms(ms), key), "{factor}");
+        assert!(!bench.own.may_time_out(at_ms(ms - 1), key));
+        assert!(bench.own.may_time_out(at_ms(ms), key), "{factor}");
     }
 }
 
@@ -293,11 +156,11 @@ fn who_is_slow_or_times_out_with_a_third_left_is_charged_by_time() {
     // M is 16,384 blocks in 125 ms: 131 a millisecond.
     let charged = |took_ms, blocks, why, raised: bool| {
         let (mut bench, key) = in_turn(10_000, blocks);
-        bench.bfq.queue_mut(key).raise.factor = if raised { 30 } else { 1 };
+        bench.own.queue_mut(key).raise.factor = if raised { 30 } else { 1 };
         bench
-            .bfq
+            .own
             .charge_time(bench.now, key, why, Duration::from_ms(took_ms));
-        bench.bfq.fair.service(bench.bfq.queue(key).entity)
+        bench.own.fair.service(bench.own.queue(key).entity)
     };
     assert_eq!(
         charged(50, 1_000, NoMore, false),
@@ -329,9 +192,9 @@ fn who_is_slow_or_times_out_with_a_third_left_is_charged_by_time() {
     let quick = |left: u64| {
         let (mut bench, key) = in_turn(14_000, 14_000 - left);
         bench
-            .bfq
+            .own
             .charge_time(bench.now, key, Timeout, Duration::from_ms(125));
-        bench.bfq.fair.service(bench.bfq.queue(key).entity)
+        bench.own.fair.service(bench.own.queue(key).entity)
     };
     assert_eq!(quick(4_666), 16_384, "a third of the budget is left");
     assert_eq!(quick(4_665), 14_000 - 4_665);
@@ -353,9 +216,9 @@ fn who_comes_back_within_24_ms_goes_on_with_what_its_turn_left() {
         bench.wait(pause_ms);
         bench.queue_mut(1).habits.io_bound = true;
         let next = bench.read(1, 1_000, 8);
-        let preempted = bench.bfq.in_service != bench.bfq.home_of(StreamId(2));
+        let preempted = bench.own.in_service != bench.own.home_of(StreamId(2));
         let entity = bench.queue(1).entity;
-        (preempted, bench.bfq.fair.budget(entity), next, left)
+        (preempted, bench.own.fair.budget(entity), next, left)
     };
     let (preempted, budget, _, _) = run(24);
     assert!(preempted);
@@ -374,12 +237,12 @@ fn the_drive_waits_8_or_2_or_20_ms() {
         bench.queue_mut(1).raise.factor = if raised { 30 } else { 1 };
         bench.queue_mut(2).raise.factor = 1;
         for stream in [1, 2] {
-            let key = bench.bfq.home_of(StreamId(stream)).unwrap();
-            bench.bfq.reweigh(key);
-            bench.bfq.recount(key);
+            let key = bench.own.home_of(StreamId(stream)).unwrap();
+            bench.own.reweigh(key);
+            bench.own.recount(key);
         }
         // A disk without a queue is worth waiting for whoever it is.
-        (0..33).for_each(|_| bench.bfq.queueing.look(1, 9, None));
+        (0..33).for_each(|_| bench.own.queueing.look(1, 9, None));
         bench.serve(first, 3);
         if seeky {
             (0..32).for_each(|turn| {
@@ -388,8 +251,8 @@ fn the_drive_waits_8_or_2_or_20_ms() {
                 bench.queue_mut(1).habits.asked_at(true, at, Blocks(8));
             });
             bench
-                .bfq
-                .begin_idling(bench.now, bench.bfq.in_service.unwrap());
+                .own
+                .begin_idling(bench.now, bench.own.in_service.unwrap());
         }
         assert_eq!(bench.start(), None, "{other} waits");
         bench.waits_until.unwrap().since(bench.now).as_ms()
@@ -430,8 +293,8 @@ fn blocks_that_nobody_waits_for_count_three_times_unless_shares_differ() {
     let mut bench = Bench::plain();
     let write = bench.write(1, 0, 100);
     assert_eq!(bench.start(), Some(write));
-    let key = bench.bfq.in_service.unwrap();
-    assert_eq!(bench.bfq.fair.service(bench.bfq.queue(key).entity), 300);
+    let key = bench.own.in_service.unwrap();
+    assert_eq!(bench.own.fair.service(bench.own.queue(key).entity), 300);
     let mut bench = Bench::plain();
     let light = Stream {
         level: 7,
@@ -441,9 +304,9 @@ fn blocks_that_nobody_waits_for_count_three_times_unless_shares_differ() {
     bench.read(2, 1_000_000, 100_000);
     let write = bench.write(1, 0, 100);
     assert_eq!(bench.start(), Some(write));
-    let key = bench.bfq.async_queue(&Claim::of(&Stream::UNKNOWN)).unwrap();
+    let key = bench.own.async_queue(&Claim::of(&Stream::UNKNOWN)).unwrap();
     assert_eq!(
-        bench.bfq.fair.service(bench.bfq.queue(key).entity),
+        bench.own.fair.service(bench.own.queue(key).entity),
         100,
         "weights differ"
     );
@@ -501,14 +364,14 @@ fn no_waiting_for_throughput_on_flash_with_a_queue_nor_while_one_is_favoured() {
         let mut bench = Bench::new(rotational, &[("low_latency", 0)]);
         bench.read(1, 0, 8);
         match queue {
-            Some(true) => (0..33).for_each(|_| bench.bfq.queueing.look(4, 9, None)),
-            Some(false) => (0..33).for_each(|_| bench.bfq.queueing.look(1, 9, None)),
+            Some(true) => (0..33).for_each(|_| bench.own.queueing.look(4, 9, None)),
+            Some(false) => (0..33).for_each(|_| bench.own.queueing.look(1, 9, None)),
             None => {}
         }
-        bench.bfq.totals.raised = raised;
+        bench.own.totals.raised = raised;
         bench
-            .bfq
-            .idling_boosts(bench.bfq.home_of(StreamId(1)).unwrap())
+            .own
+            .idling_boosts(bench.own.home_of(StreamId(1)).unwrap())
     };
     assert!(boosts(true, Some(true), 0) && boosts(true, Some(false), 0));
     assert!(boosts(false, Some(false), 0));
@@ -519,7 +382,7 @@ fn no_waiting_for_throughput_on_flash_with_a_queue_nor_while_one_is_favoured() {
 #[test]
 fn a_part_of_the_places_is_for_writes_and_less_while_one_is_favoured() {
     let mut bench = Bench::new(true, &[("nr_requests", 64)]);
-    let most = |bench: &Bench, op, sync| {
+    let most = |bench: &Bench<Bfq>, op, sync| {
         let io = Io {
             op,
             sync,
@@ -531,39 +394,39 @@ fn a_part_of_the_places_is_for_writes_and_less_while_one_is_favoured() {
                 reads: *reads,
                 writes: 0,
             };
-            !bench.bfq.admits(&io, &queued)
+            !bench.own.admits(&io, &queued)
         })
     };
     bench.read(1, 0, 8);
-    let all = |bench: &Bench| {
+    let all = |bench: &Bench<Bfq>| {
         [(Op::Read, true), (Op::Write, true), (Op::Write, false)]
             .map(|(op, sync)| most(bench, op, sync).unwrap())
     };
     assert_eq!(all(&bench), [64, 24, 12], "one is favoured");
-    bench.bfq.totals.raised = 0;
+    bench.own.totals.raised = 0;
     assert_eq!(all(&bench), [64, 48, 32]);
     // Each has its share: two of the same weight, half each.
-    bench.bfq.totals.raised = 1;
+    bench.own.totals.raised = 1;
     bench.read(2, 1_000_000, 8);
     for step in 1..40 {
         bench.read(2, 1_000_000 + step * 8, 8);
     }
     let io = bench.ios[1];
-    assert!(!bench.bfq.admits(
+    assert!(!bench.own.admits(
         &io,
         &Queued {
             reads: 41,
             writes: 0
         }
     ));
-    assert!(bench.bfq.admits(
+    assert!(bench.own.admits(
         &bench.ios[0],
         &Queued {
             reads: 41,
             writes: 0
         }
     ));
-    assert!(bench.bfq.admits(
+    assert!(bench.own.admits(
         &io,
         &Queued {
             reads: 0,
@@ -582,22 +445,22 @@ fn a_group_that_a_stream_leaves_loses_its_requests_to_the_other() {
     bench.describe(1, in_group(5));
     let ids = [bench.read(1, 0, 8), bench.read(1, 8, 8)];
     assert_eq!(bench.start(), Some(ids[0]));
-    assert_eq!(bench.bfq.groups[5].unwrap().allocated, 2);
+    assert_eq!(bench.own.groups[5].unwrap().allocated, 2);
     // The group disappears: what is left goes on in the root.
     bench.describe(1, in_group(0));
     let last = bench.read(1, 16, 8);
-    assert_eq!(bench.bfq.groups[5].unwrap().allocated, 0);
-    assert_eq!(bench.bfq.groups[0].unwrap().allocated, 3);
+    assert_eq!(bench.own.groups[5].unwrap().allocated, 0);
+    assert_eq!(bench.own.groups[0].unwrap().allocated, 3);
     assert_eq!(bench.start(), Some(ids[1]));
     assert_eq!(bench.start(), Some(last));
     for id in [ids[0], ids[1], last] {
         bench.answer(id);
     }
-    assert_eq!(bench.bfq.groups[0].unwrap().allocated, 0);
+    assert_eq!(bench.own.groups[0].unwrap().allocated, 0);
 }
 
 /// Serves and answers all that is left.
-fn drain(bench: &mut Bench, waiting: &mut Vec<u32>, on_drive: &mut Vec<u32>) {
+fn drain(bench: &mut Bench<Bfq>, waiting: &mut Vec<u32>, on_drive: &mut Vec<u32>) {
     let mut patience = 0;
     while !(waiting.is_empty() && on_drive.is_empty()) {
         match bench.start() {
@@ -649,8 +512,8 @@ fn every_request_is_served_whatever_comes() {
                 7 if rng.chance(0.1) && !waiting.is_empty() => {
                     let at = rng.below(waiting.len() as u64) as usize;
                     let io = bench.ios[waiting.swap_remove(at) as usize];
-                    bench.bfq.withdraw(&io);
-                    bench.bfq.audit();
+                    bench.own.withdraw(&io);
+                    bench.own.audit();
                 }
                 8 if rng.chance(0.2) => {
                     let stream = Stream {
@@ -670,6 +533,6 @@ fn every_request_is_served_whatever_comes() {
             }
         }
         drain(&mut bench, &mut waiting, &mut on_drive);
-        assert_eq!(bench.bfq.len(), 0);
+        assert_eq!(bench.own.len(), 0);
     }
 }

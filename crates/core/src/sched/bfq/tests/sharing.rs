@@ -7,17 +7,17 @@ fn close_readers_share_a_queue_in_the_first_100_ms_but_not_on_flash_with_a_queue
     let shares = |rotational, apart: u64, after_ms: u64| {
         let mut bench = Bench::new(rotational, &[("low_latency", 0)]);
         if !rotational {
-            (0..33).for_each(|_| bench.bfq.queueing.look(4, 9, None));
+            (0..33).for_each(|_| bench.own.queueing.look(4, 9, None));
         }
-        bench.bfq.created_last = None;
+        bench.own.created_last = None;
         let first = bench.read(1, 1_000_000, 8);
         bench.read(9, 9_000_000, 8);
         assert_eq!(bench.start(), Some(first));
         bench.read(1, 1_000_008, 8);
         bench.wait(after_ms);
-        bench.bfq.created_last = None;
+        bench.own.created_last = None;
         bench.read(2, 1_000_008 + apart, 8);
-        bench.bfq.home_of(StreamId(1)) == bench.bfq.home_of(StreamId(2))
+        bench.own.home_of(StreamId(1)) == bench.own.home_of(StreamId(2))
     };
     assert!(shares(true, 8_192, 1));
     assert!(!shares(true, 8_193, 1));
@@ -37,50 +37,50 @@ fn a_shared_queue_that_seeks_is_split_and_what_was_known_comes_back() {
     assert_eq!(bench.start(), Some(first));
     bench.wait(1);
     bench.read(2, 1_000_100, 8);
-    let shared = bench.bfq.home_of(StreamId(1)).unwrap();
-    assert_eq!(bench.bfq.home_of(StreamId(2)), Some(shared));
-    assert!(bench.bfq.queue(shared).shared);
-    assert_eq!(bench.bfq.queue(shared).processes, 2);
+    let shared = bench.own.home_of(StreamId(1)).unwrap();
+    assert_eq!(bench.own.home_of(StreamId(2)), Some(shared));
+    assert!(bench.own.queue(shared).shared);
+    assert_eq!(bench.own.queue(shared).processes, 2);
     for turn in 0..32 {
-        let habits = &mut bench.bfq.queue_mut(shared).habits;
+        let habits = &mut bench.own.queue_mut(shared).habits;
         habits.last_end = Some(Pba(0));
         habits.asked_at(true, Pba(1_000_000 + turn), Blocks(8));
     }
-    bench.bfq.expire(bench.now, turn::Why::Timeout, bench.now);
+    bench.own.expire(bench.now, turn::Why::Timeout, bench.now);
     bench.read(2, 8_000_000, 8);
-    let own = bench.bfq.home_of(StreamId(2)).unwrap();
+    let own = bench.own.home_of(StreamId(2)).unwrap();
     assert_ne!(own, shared);
     assert_eq!(
         bench.raise(2),
         30,
         "it would have been interactive all the time"
     );
-    assert!(!bench.bfq.queue(own).habits.seeky());
+    assert!(!bench.own.queue(own).habits.seeky());
     bench.read(1, 1_000_300, 8);
     assert_eq!(
-        bench.bfq.home_of(StreamId(1)),
+        bench.own.home_of(StreamId(1)),
         Some(shared),
         "the last one stays"
     );
-    assert!(!bench.bfq.queue(shared).shared);
+    assert!(!bench.own.queue(shared).shared);
 }
 
 #[test]
 fn queues_created_together_become_one_at_once_on_flash_and_later_elsewhere() {
     let mut bench = Bench::new(false, &[("low_latency", 0)]);
-    (0..33).for_each(|_| bench.bfq.queueing.look(4, 9, None));
+    (0..33).for_each(|_| bench.own.queueing.look(4, 9, None));
     bench.read(1, 0, 8);
     bench.wait(180);
     bench.read(2, 1_000_000, 8);
     assert_eq!(
-        bench.bfq.home_of(StreamId(1)),
-        bench.bfq.home_of(StreamId(2))
+        bench.own.home_of(StreamId(1)),
+        bench.own.home_of(StreamId(2))
     );
     bench.wait(181);
     bench.read(3, 2_000_000, 8);
     assert_ne!(
-        bench.bfq.home_of(StreamId(1)),
-        bench.bfq.home_of(StreamId(3))
+        bench.own.home_of(StreamId(1)),
+        bench.own.home_of(StreamId(3))
     );
 
     let mut bench = Bench::new(true, &[("low_latency", 0)]);
@@ -88,8 +88,8 @@ fn queues_created_together_become_one_at_once_on_flash_and_later_elsewhere() {
     bench.wait(100);
     let two = bench.read(2, 5_000_000, 8);
     assert_ne!(
-        bench.bfq.home_of(StreamId(1)),
-        bench.bfq.home_of(StreamId(2))
+        bench.own.home_of(StreamId(1)),
+        bench.own.home_of(StreamId(2))
     );
     bench.queue_mut(1).habits.thinks_short = false;
     bench.queue_mut(2).habits.thinks_short = false;
@@ -98,8 +98,8 @@ fn queues_created_together_become_one_at_once_on_flash_and_later_elsewhere() {
     bench.wait(600);
     bench.read(2, 5_000_008, 8);
     assert_eq!(
-        bench.bfq.home_of(StreamId(1)),
-        bench.bfq.home_of(StreamId(2))
+        bench.own.home_of(StreamId(1)),
+        bench.own.home_of(StreamId(2))
     );
     assert!(bench.queue(1).stable);
 }
@@ -128,5 +128,5 @@ fn a_waker_is_found_by_three_wakings_and_served_while_the_woken_is_waited_for() 
         bench.pass(40);
     }
     let waker = bench.queue(1).injection.waker;
-    assert!(waker.is_some() && waker == bench.bfq.home_of(StreamId(2)));
+    assert!(waker.is_some() && waker == bench.own.home_of(StreamId(2)));
 }
