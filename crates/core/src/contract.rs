@@ -412,8 +412,8 @@ pub trait Arm: Oracle {
     }
 }
 
-/// A model of a drive, in virtual time. It works on one command at a time; who queues is above it, or around it
-/// ([`crate::drive::queued`]).
+/// A model of a drive, in virtual time. It takes as many commands at a time as it is deep, and ends them in any order: because it works on
+/// several ([`crate::drive::ssd`]), or because it has a queue around it ([`crate::drive::queued`]).
 pub trait Drive: Send {
     /// How many commands it may have at a time.
     fn depth(&self) -> u32 {
@@ -460,8 +460,11 @@ pub trait Drive: Send {
         &[]
     }
 
-    /// Tells what has gone wrong on it so far, of the measures on the card of its [`Faults`].
+    /// Tells what it has counted so far, of the measures of its kind.
     fn tell(&self, _tell: Tell<'_>) {}
+
+    /// Tells what has gone wrong on it so far, of the measures on the card of its [`Faults`].
+    fn tell_faults(&self, _tell: Tell<'_>) {}
 }
 
 /// What goes wrong on the drives below a stack.

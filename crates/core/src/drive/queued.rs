@@ -313,6 +313,10 @@ impl Drive for QueuedDrive {
     fn tell(&self, tell: Tell<'_>) {
         self.drive.tell(tell);
     }
+
+    fn tell_faults(&self, tell: Tell<'_>) {
+        self.drive.tell_faults(tell);
+    }
 }
 
 /// What a host knows of a drive that sorts by itself: the truth as of the last command that ended.

@@ -333,7 +333,7 @@ fn bad_sectors_are_read_again_once_they_are_written() {
 /// The measures of a drive that are not 0.
 fn told(drive: &dyn Drive) -> Vec<(&'static str, u64)> {
     let mut told = Vec::new();
-    drive.tell(&mut |measure, number| told.push((measure.name, number)));
+    drive.tell_faults(&mut |measure, number| told.push((measure.name, number)));
     told.retain(|(_, number)| *number > 0);
     told
 }
