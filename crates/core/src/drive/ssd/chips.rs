@@ -61,6 +61,10 @@ pub(super) enum Owner {
     Job(u32),
     /// The collection of this plane.
     Plane(u32),
+    /// A read for which this one of those that wait for the map is kept.
+    Entry(u32),
+    /// Nobody.
+    Nobody,
 }
 
 /// An operation.

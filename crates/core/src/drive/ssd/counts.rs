@@ -15,6 +15,8 @@ pub(super) struct Counts {
     pub(super) erases: u64,
     /// Units that were read to complete what a host had written in part.
     pub(super) filled: u64,
+    /// Entries of the map that were read from the flash.
+    pub(super) entries: u64,
     /// Units that were found in the write cache by reads.
     pub(super) hits: u64,
     /// Units that waited in the write cache and were written again.
@@ -42,6 +44,7 @@ pub(super) static MEASURES: &[Measure] = &[
         "units of the map",
         "what was read from flash because a host wrote a part of a unit",
     ),
+    Measure::count("map_reads", "reads", "reads of the flash for a part of the map that was not in memory"),
     Measure::count("stops", "operations", "programs and erases that were stopped for a read"),
     Measure::count("cache_hits", "units of the map", "what reads found in the write cache"),
     Measure::count(
@@ -61,6 +64,7 @@ impl Counts {
             self.moved,
             self.erases,
             self.filled,
+            self.entries,
             stops,
             self.hits,
             self.absorbed,

@@ -209,6 +209,10 @@ impl SsdDrive {
                 from_memory += u64::from(bytes);
                 continue;
             }
+            if self.medium.waits_for_map(now, slot, unit, bytes) {
+                left += 1;
+                continue;
+            }
             let Some(place) = self.medium.place(unit) else {
                 nothing += u64::from(bytes);
                 continue;

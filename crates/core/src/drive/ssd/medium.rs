@@ -2,14 +2,23 @@
 
 use std::collections::VecDeque;
 
+use slab::Slab;
+
 use super::buffer::{Buffer, Leaving};
 use super::chips::{Chips, Operation, Owner, Times, What};
 use super::collect::{Collection, Works};
 use super::counts::Counts;
 use super::geometry::Geometry;
 use super::map::{Map, Stream};
+use super::map_cache::{Asked, MapCache};
 use super::precondition::Initial;
 use crate::units::Instant;
+
+/// What of the map is moved for an entry.
+const SECTOR: u32 = 512;
+
+/// Bytes of a place in a page of the map.
+const PLACE_BYTES: u32 = 4;
 
 /// A job that belongs to no write that waits for it.
 const NOBODY: u32 = u32::MAX;
@@ -42,6 +51,10 @@ pub(super) enum News {
 pub(super) struct Medium {
     shape: Geometry,
     pub(super) map: Map,
+    /// None if all of the map is in memory.
+    map_cache: Option<MapCache>,
+    /// Reads that wait for an entry of the map: the slot, the unit, and how many bytes.
+    entries: Slab<(u32, u32, u32)>,
     pub(super) chips: Chips,
     collection: Collection,
     pub(super) buffer: Buffer,
@@ -70,6 +83,8 @@ pub(super) struct Plan {
     pub(super) times: Times,
     pub(super) initial: Initial,
     pub(super) thresholds: (u32, u32),
+    /// Units of a line of the map's cache, and lines that fit; none if all of the map is in memory.
+    pub(super) map_lines: Option<(u32, u32)>,
     pub(super) by_address: bool,
     pub(super) reads_unwritten: bool,
     /// Units that the buffer has room for, and pages that leave it at a time.
@@ -82,6 +97,10 @@ impl Medium {
         let (start, urgent) = plan.thresholds;
         Medium {
             map: Map::new(shape, plan.initial.clone()),
+            map_cache: plan
+                .map_lines
+                .map(|(units, most)| MapCache::new(shape.capacity, units, most)),
+            entries: Slab::new(),
             chips: Chips::new(shape, plan.times),
             collection: Collection::new(shape, start, urgent),
             buffer: Buffer::new(shape.capacity, plan.buffer.0),
@@ -107,6 +126,60 @@ impl Medium {
             return Some(self.map.in_order(unit));
         }
         place
+    }
+
+    /// The entry of a unit is needed. Whether it has to be read from the flash first, which is begun then.
+    fn asks_flash(&mut self, now: Instant, unit: u32, is_changed: bool, owner: Owner) -> bool {
+        let Some(cache) = &mut self.map_cache else {
+            return false;
+        };
+        let Asked::Missed { written } = cache.ask(unit, is_changed) else {
+            return false;
+        };
+        if let Some(written) = written {
+            let bytes = self.shape.units * self.shape.unit_bytes();
+            for what in [What::Read, What::Program] {
+                let operation = Operation::new(what, Owner::Nobody, bytes);
+                self.chips.push(now, self.die_of_entry(written), operation);
+            }
+            self.counts.programmed += u64::from(self.shape.units);
+        }
+        self.counts.entries += 1;
+        let operation = Operation::new(What::Read, owner, SECTOR);
+        self.chips.push(now, self.die_of_entry(unit), operation);
+        true
+    }
+
+    /// The die on which the map has the entry of a unit: its pages go round the dies.
+    fn die_of_entry(&self, unit: u32) -> u32 {
+        let entries = self.shape.units * self.shape.unit_bytes() / PLACE_BYTES;
+        unit / entries % self.shape.dies
+    }
+
+    /// Whether a read of a unit has to wait for the map; then it goes on by itself.
+    #[inline]
+    pub(super) fn waits_for_map(&mut self, now: Instant, slot: u32, unit: u32, bytes: u32) -> bool {
+        if self.map_cache.is_none() {
+            return false;
+        }
+        let name = self.entries.vacant_key();
+        let waits = self.asks_flash(now, unit, false, Owner::Entry(name as u32));
+        if waits {
+            self.entries.insert((slot, unit, bytes));
+        }
+        waits
+    }
+
+    /// The entry that a read waited for has come.
+    fn entry_came(&mut self, now: Instant, name: u32) -> News {
+        let (slot, unit, bytes) = self.entries.remove(name as usize);
+        match self.place(unit) {
+            None => News::Read { slot, bytes },
+            Some(place) => {
+                self.read(now, self.shape.page_of(place), Owner::Slot(slot), bytes);
+                News::None
+            }
+        }
     }
 
     /// A read of a page for somebody. Its name.
@@ -177,6 +250,9 @@ impl Medium {
         let mut next = self.buffer.first(leaving);
         while let Some((unit, has, behind)) = next {
             next = self.buffer.behind(behind);
+            if self.asks_flash(now, unit, true, Owner::Fill(name)) {
+                self.jobs[name as usize].reads += 1;
+            }
             if has == all {
                 continue;
             }
@@ -275,6 +351,8 @@ impl Medium {
                 News::None
             }
             Owner::Job(job) => self.programmed(now, job),
+            Owner::Entry(name) => self.entry_came(now, name),
+            Owner::Nobody => News::None,
             Owner::Plane(plane) => {
                 self.collected(now, plane, operation.what);
                 News::None

@@ -11,6 +11,7 @@
 //! | [`geometry`] | what it is made of, and how that is numbered |
 //! | [`chips`] | dies and channels in time, and what is stopped for a read |
 //! | [`map`] | where units are, free blocks, write points, victims |
+//! | [`map_cache`] | what of that is in memory |
 //! | [`lazy`] | arrays that store only what has changed |
 //! | [`precondition`] | what is there before a run |
 //! | [`collect`] | moving what is valid, and erasing |
@@ -26,7 +27,7 @@
 //! Sources: Agrawal et al., "Design tradeoffs for SSD performance", USENIX ATC 2008; Tavakkol et al., "MQSim", FAST 2018, whose runs
 //! this is checked against (`tests/it/mqsim` of the lab); Desnoyers, "Analytic modeling of SSD write performance", SYSTOR 2012, for
 //! write amplification. Not modelled: wear that makes blocks fail, static wear levelling, pages of unequal speed, a region that is
-//! programmed with one bit a cell, read retries, power states, and a map that is not wholly in memory.
+//! programmed with one bit a cell, read retries, power states.
 
 mod buffer;
 mod chips;
@@ -36,6 +37,7 @@ mod geometry;
 mod interface;
 mod lazy;
 mod map;
+mod map_cache;
 mod medium;
 mod parameters;
 mod precondition;
@@ -111,6 +113,7 @@ impl SsdBlueprint {
                 times,
                 initial: Initial::new(state, shape, start + 1),
                 thresholds: (start, urgent),
+                map_lines: parameters.map_lines(),
                 by_address: parameters.allocation == Allocation::ByAddress,
                 reads_unwritten: parameters.unwritten == Unwritten::Flash,
                 buffer: (room, kept.map_or(0, |cache| cache.pages_at_once)),

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::chips::{Stops, Times};
 use super::geometry::Geometry;
 use super::map::OPEN;
+use super::map_cache::ENTRY_BYTES;
 use super::super::file;
 use crate::registry::ConfigError;
 use crate::units::Duration;
@@ -62,6 +63,9 @@ pub(super) struct SsdParameters {
     /// The write cache; none if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) cache: Option<CacheParameters>,
+    /// What of the map is in memory; all of it if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) map_cache: Option<MapCacheParameters>,
     /// When blocks are collected.
     pub(super) collection: CollectionParameters,
     /// Where the numbers come from: for people, and printed by `show`.
@@ -142,6 +146,16 @@ pub(super) struct CacheParameters {
     pub(super) protected: bool,
 }
 
+/// What of the map is in memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MapCacheParameters {
+    /// Its size; an entry takes 8 bytes.
+    pub(super) kib: u32,
+    /// Entries of consecutive units that come and go together.
+    pub(super) line_units: u32,
+}
+
 /// When blocks are collected.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -219,6 +233,14 @@ impl SsdParameters {
             whole("cache.kib", cache.kib, 1 << 26)?;
             number("cache.mb_s", cache.mb_s, 0.1, 1e6)?;
             whole("cache.pages_at_once", cache.pages_at_once, 1 << 20)?;
+        }
+        if let Some(map) = &read.map_cache {
+            whole("map_cache.line_units", map.line_units, 1 << 16)?;
+            let least = (u64::from(map.line_units) * ENTRY_BYTES).div_ceil(1024) as u32;
+            if !(least..=1 << 26).contains(&map.kib) {
+                let allowed = format!("a whole number from {least}, a line, to {}", 1 << 26);
+                return refused("map_cache.kib", map.kib, &allowed);
+            }
         }
         number("collection.start_percent", read.collection.start_percent, 0.0, 50.0)?;
         number("collection.urgent_percent", read.collection.urgent_percent, 0.0, 50.0)?;
@@ -312,6 +334,13 @@ impl SsdParameters {
             (libm::floor(blocks) as u32).max(2)
         };
         (of(self.collection.start_percent), of(self.collection.urgent_percent).min(of(self.collection.start_percent)))
+    }
+
+    /// Units of a line of the map's cache and lines that fit, if the map is not wholly in memory.
+    pub(super) fn map_lines(&self) -> Option<(u32, u32)> {
+        let map = self.map_cache.as_ref()?;
+        let lines = u64::from(map.kib) * 1024 / ENTRY_BYTES / u64::from(map.line_units);
+        Some((map.line_units, lines as u32))
     }
 
     /// How long what takes.

@@ -38,6 +38,7 @@ fn plan(state: State, buffer: (u32, u32)) -> Plan {
         },
         initial: Initial::new(state, SHAPE, 3),
         thresholds: (2, 2),
+        map_lines: None,
         by_address: false,
         reads_unwritten: false,
         buffer,
@@ -312,5 +313,70 @@ fn the_map_is_what_its_literal_twin_is() {
             let place = twin.places.iter().position(|held| *held == Some(unit));
             assert_eq!(map.place(unit).map(|place| place as usize), place);
         }
+    }
+}
+
+/// Units that are programmed for each that is written, in the steady state of uniform random writes.
+fn amplification(capacity: u32, shape: Geometry, state: State, rounds: u32) -> f64 {
+    let shape = Geometry { capacity, ..shape };
+    let initial = Initial::new(state, shape, 3);
+    let mut map = Map::new(shape, initial);
+    let mut rng = Rng::stream(1, "amplification");
+    let (mut written, mut moved) = (0_u64, 0_u64);
+    for step in 0..u64::from(rounds * capacity) {
+        while map.free(0) <= 2 {
+            let victim = map.victim(0).expect("something is over");
+            for page in victim * shape.pages..(victim + 1) * shape.pages {
+                let units: Vec<(u32, u32)> = map.valid_units(page).collect();
+                for (unit, _) in units {
+                    map.write(0, Stream::Moved, std::iter::once(unit));
+                    moved += u64::from(step > u64::from((rounds - 4) * capacity));
+                }
+            }
+            map.erased(victim);
+        }
+        let unit = rng.below(capacity.into()) as u32;
+        map.write(0, Stream::Host, std::iter::once(unit));
+        written += u64::from(step > u64::from((rounds - 4) * capacity));
+    }
+    (written + moved) as f64 / written as f64
+}
+
+/// What is published of collection in order of age with uniform writes (Desnoyers, SYSTOR 2012, equation 4): 1 / (1 - v), where a share v of
+/// the oldest block is valid, v = exp(-(1 / used) (1 - v)), of a drive of which a share `used` is in use.
+fn published(used: f64) -> f64 {
+    let mut valid = 0.0;
+    for _ in 0..10_000 {
+        valid = libm::exp(-(1.0 - valid) / used);
+    }
+    1.0 / (1.0 - valid)
+}
+
+/// Greedy collection of blocks with many pages comes near to collection in order of age, from below (Desnoyers; Bux and Iliadis, "Performance
+/// of greedy garbage collection in flash-based solid-state drives", Performance Evaluation 2010).
+#[test]
+fn write_amplification_follows_the_published_formula() {
+    let shape = Geometry {
+        channels: 1,
+        dies: 1,
+        planes: 1,
+        blocks: 203,
+        pages: 64,
+        units: 1,
+        unit_blocks: 8,
+        capacity: 0,
+    };
+    for percent in [70, 80, 90] {
+        // Of the blocks, three are free or open on the average, and not filled.
+        let places = 200 * 64;
+        let capacity = places * percent / 100;
+        let expected = published(f64::from(percent) / 100.0);
+        let found = amplification(capacity, shape, State::Full, 16);
+        let off = found / expected - 1.0;
+        assert!((-0.07..0.02).contains(&off), "{percent} %: {found}, not {expected}");
+        // A drive that begins as if that had gone on for long is in the same state from the first write on.
+        let at_once = amplification(capacity, shape, State::Random, 4);
+        let off = at_once / found - 1.0;
+        assert!(off.abs() < 0.05, "{percent} %: {at_once} at once, {found} later");
     }
 }
