@@ -43,7 +43,13 @@ pub type Reader = fn(&toml::Table, &Knobs) -> Result<Box<dyn Blueprint>, ConfigE
 pub const KEY: &str = "drive";
 
 /// Every kind of drive.
-pub static KINDS: &[&Kind] = &[&null::KIND, &hdd::KIND, &empirical::KIND, &capped::KIND, &ssd::KIND];
+pub static KINDS: &[&Kind] = &[
+    &null::KIND,
+    &hdd::KIND,
+    &empirical::KIND,
+    &capped::KIND,
+    &ssd::KIND,
+];
 
 /// Blocks of a drive at most: 8 PiB. The bytes of an array of 1,024 such drives still fit 64 bits.
 pub const CAPACITY_MAX: u64 = 1 << 44;

@@ -90,6 +90,10 @@ impl Blueprint for QueuedBlueprint {
         self.bare.cache()
     }
 
+    fn keeps_map(&self) -> bool {
+        self.bare.keeps_map()
+    }
+
     fn drive(&self) -> Box<dyn Drive> {
         self.around(self.bare.drive())
     }

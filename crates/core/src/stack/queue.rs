@@ -37,7 +37,7 @@ pub(super) struct Queue {
     room: [Sorted<Held>; 2],
     /// I/Os that it has admitted.
     queued: Queued,
-    /// Flushes pass the scheduler by: what they make safe has been answered already.
+    /// Flushes and discards pass the scheduler by: what they are about has been answered already, or waits for them elsewhere.
     flushes: VecDeque<IoId>,
     /// Open I/Os that a scheduler started while no slot was free, and whether requests wait for them. They take no room from others:
     /// what is kept out may be the read that a slot is kept for.
@@ -115,7 +115,7 @@ impl Queue {
     }
 
     pub(super) fn insert(&mut self, now: Instant, io: &Io, standing: Standing, streams: &Streams) {
-        if io.op == Op::Flush {
+        if passes_by(io.op) {
             return self.flushes.push_back(io.id);
         }
         if !standing.asked {
@@ -387,7 +387,7 @@ impl Queue {
         parts: &mut Vec<IoId>,
     ) {
         self.oracle.observed(now, done);
-        if io.op == Op::Flush {
+        if passes_by(io.op) {
             return;
         }
         let merger = self.merger.as_mut();
@@ -424,6 +424,11 @@ impl Queue {
             );
         }
     }
+}
+
+/// Whether an I/O passes the scheduler by, which knows reads and writes.
+fn passes_by(op: Op) -> bool {
+    matches!(op, Op::Flush | Op::Discard)
 }
 
 /// Where an I/O waits until it is admitted.

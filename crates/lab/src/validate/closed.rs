@@ -7,6 +7,7 @@ use nearslot_core::contract::{Blueprint, Drive, Next, Oracle, Scheduler, View};
 use nearslot_core::drive::hdd::HddBlueprint;
 use nearslot_core::ids::{IoId, StreamId};
 use nearslot_core::io::{Command, DriveDone, Io};
+use nearslot_core::op::Op;
 use nearslot_core::stream::Streams;
 use nearslot_core::units::Instant;
 

@@ -183,8 +183,7 @@ impl FaultyDrive {
     fn leave(&mut self, now: Instant) {
         self.left = true;
         let gone_from = self.gone_from;
-        let in_time =
-            |(due, done): (Instant, DriveDone)| due < gone_from || done.status == GONE;
+        let in_time = |(due, done): (Instant, DriveDone)| due < gone_from || done.status == GONE;
         for running in &mut self.running {
             if !running.ends.is_some_and(in_time) {
                 let ends = (now, refused(&running.command, now.since(running.began)));
@@ -315,7 +314,9 @@ impl Drive for FaultyDrive {
     }
 
     fn advance(&mut self, now: Instant) -> Option<DriveDone> {
-        while !self.left && let Some(done) = self.inner.advance(now) {
+        while !self.left
+            && let Some(done) = self.inner.advance(now)
+        {
             self.carried_out(now, done);
         }
         if now >= self.gone_from {

@@ -83,7 +83,10 @@ impl Buffer {
     /// Whether these blocks of a unit are here.
     #[inline]
     pub(super) fn has(&self, unit: u32, blocks: u64) -> bool {
-        self.held > 0 && self.find(unit).is_some_and(|entry| self.entries[entry as usize].has & blocks == blocks)
+        self.held > 0
+            && self
+                .find(unit)
+                .is_some_and(|entry| self.entries[entry as usize].has & blocks == blocks)
     }
 
     /// Whether there is room for one more unit, or this one waits here.
@@ -92,7 +95,8 @@ impl Buffer {
     }
 
     fn waiting_entry(&self, unit: u32) -> Option<u32> {
-        self.find(unit).filter(|entry| self.entries[*entry as usize].waits)
+        self.find(unit)
+            .filter(|entry| self.entries[*entry as usize].waits)
     }
 
     /// Units that wait.
@@ -111,7 +115,9 @@ impl Buffer {
             self.entries[entry as usize].has |= blocks;
             return true;
         }
-        let older = self.find(unit).map_or(0, |older| self.entries[older as usize].has);
+        let older = self
+            .find(unit)
+            .map_or(0, |older| self.entries[older as usize].has);
         let epoch = self.first_epoch + self.epochs.len() as u64 - 1;
         let entry = self.keep(Entry {
             unit,

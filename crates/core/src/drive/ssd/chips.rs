@@ -291,7 +291,9 @@ impl Chips {
             (None, 0) => &Queue::PLAIN,
             (None, _) => &Queue::URGENT,
         };
-        let found = order.iter().find(|queue| own.queues[**queue as usize].first != NONE);
+        let found = order
+            .iter()
+            .find(|queue| own.queues[**queue as usize].first != NONE);
         let Some(queue) = found else {
             if let Some((name, left)) = own.stopped.take() {
                 (own.running, own.phase) = (name, Phase::Works);

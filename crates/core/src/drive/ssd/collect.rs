@@ -78,7 +78,13 @@ impl Collection {
     }
 
     /// An operation of a plane has ended. Whether a block is free that was not.
-    pub(super) fn ended(&mut self, now: Instant, plane: u32, what: What, works: &mut Works<'_>) -> bool {
+    pub(super) fn ended(
+        &mut self,
+        now: Instant,
+        plane: u32,
+        what: What,
+        works: &mut Works<'_>,
+    ) -> bool {
         let own = &mut self.planes[plane as usize];
         match what {
             What::Read => own.held.extend(works.map.valid_units(own.reading)),
@@ -98,7 +104,8 @@ impl Collection {
     /// The next operation of a plane that collects.
     fn step(&mut self, now: Instant, plane: u32, works: &mut Works<'_>) {
         let victim = self.planes[plane as usize].victim.expect("it collects");
-        let last = !works.map.is_void(victim) && self.planes[plane as usize].page < self.shape.pages;
+        let last =
+            !works.map.is_void(victim) && self.planes[plane as usize].page < self.shape.pages;
         let operation = if self.is_full(plane, works.map) {
             self.write(plane, works)
         } else if last {
@@ -148,7 +155,10 @@ impl Collection {
         if count == 0 {
             return None;
         }
-        assert!(works.map.has_page(plane, Stream::Moved), "moves have a block of their own");
+        assert!(
+            works.map.has_page(plane, Stream::Moved),
+            "moves have a block of their own"
+        );
         let units = held.drain(..count).map(|(unit, _)| unit);
         works.map.write(plane, Stream::Moved, units);
         works.counts.moved += count as u64;

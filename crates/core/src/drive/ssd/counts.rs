@@ -25,7 +25,11 @@ pub(super) struct Counts {
     pub(super) trimmed: u64,
 }
 
-const WRITTEN: Measure = Measure::count("written_blocks", "blocks", "blocks of 512 bytes that hosts wrote");
+const WRITTEN: Measure = Measure::count(
+    "written_blocks",
+    "blocks",
+    "blocks of 512 bytes that hosts wrote",
+);
 
 /// What is told, in the order of [`Counts::tell`].
 pub(super) static MEASURES: &[Measure] = &[

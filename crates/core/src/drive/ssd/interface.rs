@@ -94,7 +94,10 @@ pub(super) struct SsdDrive {
 fn part(command: &Command, unit: u32, unit_blocks: u32) -> u64 {
     let first = u64::from(unit) * u64::from(unit_blocks);
     let from = command.at.0.max(first) - first;
-    let to = (command.at + command.len).0.min(first + u64::from(unit_blocks)) - first;
+    let to = (command.at + command.len)
+        .0
+        .min(first + u64::from(unit_blocks))
+        - first;
     (u64::MAX >> (64 - (to - from))) << from
 }
 
@@ -390,7 +393,10 @@ impl Drive for SsdDrive {
     }
 
     fn submit(&mut self, now: Instant, command: &Command) {
-        debug_assert!(self.next_event().is_none_or(|due| due >= now), "what is past comes first");
+        debug_assert!(
+            self.next_event().is_none_or(|due| due >= now),
+            "what is past comes first"
+        );
         let slot = self.free.pop().expect("the drive is full");
         self.slots[slot as usize] = Slot {
             command: *command,

@@ -24,7 +24,9 @@ impl Lazy {
     #[inline]
     pub(super) fn get(&self, index: u32) -> u32 {
         let piece = &self.pieces[index as usize / PIECE];
-        piece.as_ref().map_or(0, |piece| piece[index as usize % PIECE])
+        piece
+            .as_ref()
+            .map_or(0, |piece| piece[index as usize % PIECE])
     }
 
     #[inline]

@@ -135,7 +135,8 @@ impl Map {
     /// Whether one more page of the host may go to a plane that is chosen freely, without so much being there that nothing could be collected.
     #[inline]
     pub(super) fn has_room(&self, plane: u32) -> bool {
-        self.planes[plane as usize].valid + self.shape.units <= self.most && self.has_page(plane, Stream::Host)
+        self.planes[plane as usize].valid + self.shape.units <= self.most
+            && self.has_page(plane, Stream::Host)
     }
 
     /// Whether a page is there to be written. The last free block is for moves.
@@ -176,7 +177,10 @@ impl Map {
         let own = &mut self.planes[plane as usize];
         let front = &mut own.fronts[stream as usize];
         let Front { block, page } = front.unwrap_or_else(|| Front {
-            block: own.free.pop_front().expect("it was asked whether there is a page"),
+            block: own
+                .free
+                .pop_front()
+                .expect("it was asked whether there is a page"),
             page: 0,
         });
         let is_last = page + 1 == self.shape.pages;
@@ -213,7 +217,9 @@ impl Map {
         let first = plane * self.shape.blocks;
         let blocks = first as usize..(first + self.shape.blocks) as usize;
         let closed = self.stage[blocks.clone()].iter().zip(&self.valid[blocks]);
-        let closed = closed.enumerate().filter(|(_, (stage, _))| **stage == Stage::Closed);
+        let closed = closed
+            .enumerate()
+            .filter(|(_, (stage, _))| **stage == Stage::Closed);
         let (index, (_, valid)) = closed.min_by_key(|(_, (_, valid))| **valid)?;
         if valid.div_ceil(self.shape.units) >= self.shape.pages {
             return None;
@@ -256,7 +262,10 @@ impl Map {
         let mut taken = vec![false; self.shape.places() as usize];
         for unit in 0..self.shape.capacity {
             if let Some(place) = self.place(unit) {
-                assert!(!std::mem::replace(&mut taken[place as usize], true), "two units at {place}");
+                assert!(
+                    !std::mem::replace(&mut taken[place as usize], true),
+                    "two units at {place}"
+                );
                 assert_eq!(self.unit(place), Some(unit));
                 valid[self.shape.block_of(self.shape.page_of(place)) as usize] += 1;
             }
@@ -266,12 +275,19 @@ impl Map {
             let first = index * self.shape.blocks as usize;
             let blocks = first..first + self.shape.blocks as usize;
             assert_eq!(plane.valid, valid[blocks.clone()].iter().sum::<u32>());
-            let of = |stage| blocks.clone().filter(move |block| self.stage[*block] == stage);
+            let of = |stage| {
+                blocks
+                    .clone()
+                    .filter(move |block| self.stage[*block] == stage)
+            };
             let mut free: Vec<usize> = plane.free.iter().map(|block| *block as usize).collect();
             free.sort_unstable();
             assert!(free.iter().copied().eq(of(Stage::Free)));
             assert!(of(Stage::Free).all(|block| valid[block] == 0));
-            assert_eq!(of(Stage::Open).count(), plane.fronts.iter().flatten().count());
+            assert_eq!(
+                of(Stage::Open).count(),
+                plane.fronts.iter().flatten().count()
+            );
         }
     }
 }

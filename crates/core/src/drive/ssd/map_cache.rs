@@ -64,7 +64,11 @@ impl MapCache {
         let line = unit / self.units;
         if let Some(slot) = self.slot_of.get(line).checked_sub(1) {
             self.unlink(slot);
-            self.enter(slot, line, is_changed || self.slots[slot as usize].is_changed);
+            self.enter(
+                slot,
+                line,
+                is_changed || self.slots[slot as usize].is_changed,
+            );
             return Asked::There;
         }
         let mut written = None;
@@ -142,7 +146,9 @@ mod tests {
                     let full = list.len() == 5;
                     let gone = full.then(|| list.pop()).flatten();
                     list.insert(0, (line, changed));
-                    let written = gone.filter(|(_, changed)| *changed).map(|(line, _)| line * 4);
+                    let written = gone
+                        .filter(|(_, changed)| *changed)
+                        .map(|(line, _)| line * 4);
                     Asked::Missed { written }
                 }
             };

@@ -186,7 +186,8 @@ impl Medium {
     #[inline]
     pub(super) fn read(&mut self, now: Instant, page: u32, owner: Owner, bytes: u32) -> u32 {
         let die = self.shape.die(self.shape.plane_of_page(page));
-        self.chips.push(now, die, Operation::new(What::Read, owner, bytes))
+        self.chips
+            .push(now, die, Operation::new(What::Read, owner, bytes))
     }
 
     /// Units that have been put into the buffer leave as pages, for a slot that waits for them. How many pages.

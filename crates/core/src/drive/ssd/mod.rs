@@ -49,11 +49,11 @@ use medium::Plan;
 use parameters::{Allocation, SsdParameters, Unwritten, byte_ps, us};
 use precondition::{Initial, State};
 
+use super::Kind;
 use super::cache::{self, CACHE};
 use super::flat::{self, FlatOracle};
 use super::protection::PROTECTION;
 use super::queued::DEPTH_KNOB;
-use super::Kind;
 use crate::contract::{Blueprint, Drive, Oracle};
 use crate::freemap::{Room, Tracks, Uncountable};
 use crate::io::WriteCache;
@@ -144,6 +144,10 @@ impl Blueprint for SsdBlueprint {
 
     fn cache(&self) -> WriteCache {
         self.host.cache
+    }
+
+    fn keeps_map(&self) -> bool {
+        true
     }
 
     fn drive(&self) -> Box<dyn Drive> {

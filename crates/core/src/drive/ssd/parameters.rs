@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::super::file;
 use super::chips::{Stops, Times};
 use super::geometry::Geometry;
 use super::map::OPEN;
 use super::map_cache::ENTRY_BYTES;
-use super::super::file;
 use crate::registry::ConfigError;
 use crate::units::Duration;
 
@@ -213,7 +213,11 @@ impl SsdParameters {
         ] {
             whole(key, value, most)?;
         }
-        for (key, value) in [("read_us", read.read_us), ("program_us", read.program_us), ("erase_us", read.erase_us)] {
+        for (key, value) in [
+            ("read_us", read.read_us),
+            ("program_us", read.program_us),
+            ("erase_us", read.erase_us),
+        ] {
             number(key, value, 0.001, 1e7)?;
         }
         number("channel_mb_s", read.channel_mb_s, 0.1, 1e5)?;
@@ -242,8 +246,18 @@ impl SsdParameters {
                 return refused("map_cache.kib", map.kib, &allowed);
             }
         }
-        number("collection.start_percent", read.collection.start_percent, 0.0, 50.0)?;
-        number("collection.urgent_percent", read.collection.urgent_percent, 0.0, 50.0)?;
+        number(
+            "collection.start_percent",
+            read.collection.start_percent,
+            0.0,
+            50.0,
+        )?;
+        number(
+            "collection.urgent_percent",
+            read.collection.urgent_percent,
+            0.0,
+            50.0,
+        )?;
         read.fits()?;
         Ok(read)
     }
@@ -251,23 +265,37 @@ impl SsdParameters {
     /// Checks what contradicts each other.
     fn fits(&self) -> Result<(), ConfigError> {
         if !self.page_kib.is_multiple_of(self.map_kib) {
-            return refused("page_kib", self.page_kib, &format!("a multiple of map_kib, which is {}", self.map_kib));
+            return refused(
+                "page_kib",
+                self.page_kib,
+                &format!("a multiple of map_kib, which is {}", self.map_kib),
+            );
         }
         let units = self.page_units();
         if self.allocation == Allocation::ByAddress && units > 1 {
             let allowed = "in-turn, as a page has several units of the map, which may belong to several planes";
             return refused("allocation", "by-address", allowed);
         }
-        let places = [self.channels, self.dies_per_channel, self.own_planes(), self.blocks_per_plane, self.pages_per_block, units]
-            .iter()
-            .try_fold(1_u32, |all, count| all.checked_mul(*count));
+        let places = [
+            self.channels,
+            self.dies_per_channel,
+            self.own_planes(),
+            self.blocks_per_plane,
+            self.pages_per_block,
+            units,
+        ]
+        .iter()
+        .try_fold(1_u32, |all, count| all.checked_mul(*count));
         if places.is_none_or(|places| places > u32::MAX - 8) {
             let allowed = "fewer, or a larger map_kib: at most 2^32 units of the map";
             return refused("blocks_per_plane", self.blocks_per_plane, allowed);
         }
         let urgent = self.collection.urgent_percent;
         if urgent > self.collection.start_percent {
-            let allowed = format!("at most start_percent, which is {}", self.collection.start_percent);
+            let allowed = format!(
+                "at most start_percent, which is {}",
+                self.collection.start_percent
+            );
             return refused("collection.urgent_percent", urgent, &allowed);
         }
         if let Some(cache) = &self.cache {
@@ -288,7 +316,9 @@ impl SsdParameters {
         let block = u64::from(shape.block_units());
         let spare = u64::from(OPEN + 1 + start);
         let room = u64::from(shape.blocks).saturating_sub(spare) * block;
-        let most = (room * u64::from(shape.planes)).saturating_sub(u64::from(shape.planes * shape.units)) * unit;
+        let most = (room * u64::from(shape.planes))
+            .saturating_sub(u64::from(shape.planes * shape.units))
+            * unit;
         if blocks == 0 || blocks > most || !blocks.is_multiple_of(unit) {
             let allowed = format!(
                 "a multiple of {unit}, a unit of the map, and at most {most}: each plane needs {spare} of its {} blocks to collect others",
@@ -333,7 +363,10 @@ impl SsdParameters {
             let blocks = f64::from(self.blocks_per_plane) * percent / 100.0;
             (libm::floor(blocks) as u32).max(2)
         };
-        (of(self.collection.start_percent), of(self.collection.urgent_percent).min(of(self.collection.start_percent)))
+        (
+            of(self.collection.start_percent),
+            of(self.collection.urgent_percent).min(of(self.collection.start_percent)),
+        )
     }
 
     /// Units of a line of the map's cache and lines that fit, if the map is not wholly in memory.

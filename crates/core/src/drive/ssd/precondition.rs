@@ -72,8 +72,8 @@ impl Initial {
                 let pages = pages.min(shape.pages);
                 // The last page of all may have fewer units.
                 let last = (shape.capacity - 1) / shape.units;
-                let has_last = last % shape.planes == plane
-                    && (last / shape.planes) / shape.pages == within;
+                let has_last =
+                    last % shape.planes == plane && (last / shape.planes) / shape.pages == within;
                 let missing = shape.units - 1 - (shape.capacity - 1) % shape.units;
                 pages * shape.units - if has_last { missing } else { 0 }
             }
@@ -190,7 +190,9 @@ fn profile(shape: &Geometry, used: u32) -> Vec<u32> {
 
 /// A permutation of the numbers below `bound`, or the way back.
 fn scramble(number: u32, bound: u32, key: u64, back: bool) -> u32 {
-    let bits = (32 - bound.saturating_sub(1).leading_zeros()).div_ceil(2).max(1);
+    let bits = (32 - bound.saturating_sub(1).leading_zeros())
+        .div_ceil(2)
+        .max(1);
     let mask = (1_u64 << bits) - 1;
     let round = |half: u64, round: u64| mix(half ^ (key << 8 | round) << 32) & mask;
     let mut number = u64::from(number);

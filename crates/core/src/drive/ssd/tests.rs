@@ -121,9 +121,15 @@ fn reads_of_other_dies_go_side_by_side_and_share_channel_and_link() {
     assert_eq!(two, [one, one + 60_240]);
     // A part of a unit is a part of the data, and what was never written costs nothing but the link.
     let now = Instant(4_000_000);
-    assert_eq!(ends(&mut drive, now, &[(Op::Read, 3, 1)]), [50_000 + 1_280 + 128 + 5_000]);
+    assert_eq!(
+        ends(&mut drive, now, &[(Op::Read, 3, 1)]),
+        [50_000 + 1_280 + 128 + 5_000]
+    );
     let mut empty = SsdDrive::new(&plan(State::Empty, (0, 0)), host(WriteCache::Off));
-    assert_eq!(ends(&mut empty, Instant::ZERO, &[(Op::Read, 0, 8)]), [1_024 + 5_000]);
+    assert_eq!(
+        ends(&mut empty, Instant::ZERO, &[(Op::Read, 0, 8)]),
+        [1_024 + 5_000]
+    );
 }
 
 #[test]
@@ -146,7 +152,10 @@ fn a_cached_write_ends_at_once_and_a_read_finds_it() {
     let mut lost = Vec::new();
     drive.volatile(Instant(8_024), &mut lost);
     assert_eq!((lost[0].at, lost[0].len), (Pba(0), Blocks(8)));
-    assert_eq!(ends(&mut drive, Instant(10_000), &[(Op::Read, 0, 8)]), [1_024 + 5_000]);
+    assert_eq!(
+        ends(&mut drive, Instant(10_000), &[(Op::Read, 0, 8)]),
+        [1_024 + 5_000]
+    );
     // The flush waits until the program has ended that began when the data had come.
     let flushed = ends(&mut drive, Instant(20_000), &[(Op::Flush, 0, 0)]);
     assert_eq!(flushed, [1_024 + 10_240 + 400_000 - 20_000 + 7_000]);
@@ -205,7 +214,13 @@ fn churn(drive: &mut SsdDrive, seed: u64, count: u32) {
             };
             let at = if len == 8 { at / 8 * 8 } else { at };
             let fua = rng.chance(0.1);
-            drive.submit(now, &Command { fua, ..command(io, op, at, len) });
+            drive.submit(
+                now,
+                &Command {
+                    fua,
+                    ..command(io, op, at, len)
+                },
+            );
             sent += 1;
         }
         now = drive.next_event().expect("something is under way");
@@ -217,7 +232,10 @@ fn churn(drive: &mut SsdDrive, seed: u64, count: u32) {
 
 #[test]
 fn nothing_is_lost_or_counted_wrong_whatever_comes() {
-    for (seed, cache) in [WriteCache::Off, WriteCache::Volatile, WriteCache::Protected].iter().enumerate() {
+    for (seed, cache) in [WriteCache::Off, WriteCache::Volatile, WriteCache::Protected]
+        .iter()
+        .enumerate()
+    {
         for state in [State::Empty, State::Full, State::Random] {
             let mut plan = plan(state, (24, 3));
             plan.times.stops.program = true;
@@ -294,7 +312,12 @@ fn the_map_is_what_its_literal_twin_is() {
                 for page in victim * 8..victim * 8 + 8 {
                     let found: Vec<(u32, u32)> = map.valid_units(page).collect();
                     let held = twin.places[page as usize];
-                    assert_eq!(found, held.map(|unit| (unit, page)).into_iter().collect::<Vec<_>>());
+                    assert_eq!(
+                        found,
+                        held.map(|unit| (unit, page))
+                            .into_iter()
+                            .collect::<Vec<_>>()
+                    );
                     for (unit, _) in found {
                         let to = map.write(plane, Stream::Moved, std::iter::once(unit));
                         twin.forget(unit);
@@ -373,10 +396,16 @@ fn write_amplification_follows_the_published_formula() {
         let expected = published(f64::from(percent) / 100.0);
         let found = amplification(capacity, shape, State::Full, 16);
         let off = found / expected - 1.0;
-        assert!((-0.07..0.02).contains(&off), "{percent} %: {found}, not {expected}");
+        assert!(
+            (-0.07..0.02).contains(&off),
+            "{percent} %: {found}, not {expected}"
+        );
         // A drive that begins as if that had gone on for long is in the same state from the first write on.
         let at_once = amplification(capacity, shape, State::Random, 4);
         let off = at_once / found - 1.0;
-        assert!(off.abs() < 0.05, "{percent} %: {at_once} at once, {found} later");
+        assert!(
+            off.abs() < 0.05,
+            "{percent} %: {at_once} at once, {found} later"
+        );
     }
 }

@@ -77,7 +77,9 @@ fn every_drive_tells_the_measures_of_its_kind() {
         let kind = drive::kind_of("of the test", &table).expect("it has a kind");
         let (blueprint, _) = drive::read("of the test", text, &[]).expect("it is valid");
         let mut told = Vec::new();
-        blueprint.drive().tell(&mut |measure, _| told.push(measure.name));
+        blueprint
+            .drive()
+            .tell(&mut |measure, _| told.push(measure.name));
         let declared: Vec<&str> = kind.measures.iter().map(|measure| measure.name).collect();
         assert_eq!(told, declared, "{}", kind.name);
     }
