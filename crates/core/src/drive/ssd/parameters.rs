@@ -233,19 +233,7 @@ impl SsdParameters {
         ] {
             number(key, value, 0.0, 1e6)?;
         }
-        if let Some(cache) = &read.cache {
-            whole("cache.kib", cache.kib, 1 << 26)?;
-            number("cache.mb_s", cache.mb_s, 0.1, 1e6)?;
-            whole("cache.pages_at_once", cache.pages_at_once, 1 << 20)?;
-        }
-        if let Some(map) = &read.map_cache {
-            whole("map_cache.line_units", map.line_units, 1 << 16)?;
-            let least = (u64::from(map.line_units) * ENTRY_BYTES).div_ceil(1024) as u32;
-            if !(least..=1 << 26).contains(&map.kib) {
-                let allowed = format!("a whole number from {least}, a line, to {}", 1 << 26);
-                return refused("map_cache.kib", map.kib, &allowed);
-            }
-        }
+        read.check_caches()?;
         number(
             "collection.start_percent",
             read.collection.start_percent,
@@ -260,6 +248,24 @@ impl SsdParameters {
         )?;
         read.fits()?;
         Ok(read)
+    }
+
+    /// Checks the write cache and that of the map.
+    fn check_caches(&self) -> Result<(), ConfigError> {
+        if let Some(cache) = &self.cache {
+            whole("cache.kib", cache.kib, 1 << 26)?;
+            number("cache.mb_s", cache.mb_s, 0.1, 1e6)?;
+            whole("cache.pages_at_once", cache.pages_at_once, 1 << 20)?;
+        }
+        if let Some(map) = &self.map_cache {
+            whole("map_cache.line_units", map.line_units, 1 << 16)?;
+            let least = (u64::from(map.line_units) * ENTRY_BYTES).div_ceil(1024) as u32;
+            if !(least..=1 << 26).contains(&map.kib) {
+                let allowed = format!("a whole number from {least}, a line, to {}", 1 << 26);
+                return refused("map_cache.kib", map.kib, &allowed);
+            }
+        }
+        Ok(())
     }
 
     /// Checks what contradicts each other.

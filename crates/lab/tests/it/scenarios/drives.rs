@@ -117,6 +117,12 @@ fn flash(rng: &mut Rng) -> String {
     ] {
         let _ = writeln!(text, "{key} = {}", one(rng, &words));
     }
+    text + &flash_options(rng, map * of_map * planes)
+}
+
+/// What a solid-state drive may have or not, with pages of so many KiB.
+fn flash_options(rng: &mut Rng, page_kib: u64) -> String {
+    let mut text = String::new();
     if rng.chance(0.5) {
         let (program, erase) = (rng.chance(0.5), rng.chance(0.5));
         let takes = one(rng, &["0", "20", "500"]);
@@ -126,7 +132,7 @@ fn flash(rng: &mut Rng) -> String {
         );
     }
     if rng.chance(0.6) {
-        let kib = 2 * map * of_map * planes * one(rng, &[1, 3, 100]);
+        let kib = 2 * page_kib * one(rng, &[1, 3, 100]);
         let (at_once, kept) = (one(rng, &[1, 4, 100]), rng.chance(0.3));
         let _ = writeln!(
             text,
