@@ -39,7 +39,7 @@ mod lazy;
 mod map;
 mod map_cache;
 mod medium;
-mod parameters;
+pub mod parameters;
 mod precondition;
 #[cfg(test)]
 mod tests;

@@ -13,70 +13,70 @@ use crate::units::Duration;
 /// A solid-state drive, as its file holds it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct SsdParameters {
+pub struct SsdParameters {
     /// Always `ssd`.
-    pub(super) kind: String,
+    pub kind: String,
     /// What it is, in one line.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) description: Option<String>,
+    pub description: Option<String>,
     /// When it was first sold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) year: Option<u32>,
+    pub year: Option<u32>,
     /// Addressable blocks of 512 bytes. What the chips have beyond that is over-provisioning.
-    pub(super) capacity_blocks: u64,
+    pub capacity_blocks: u64,
     /// Commands that it takes at a time.
-    pub(super) queue_depth: u32,
+    pub queue_depth: u32,
     /// Channels.
-    pub(super) channels: u32,
+    pub channels: u32,
     /// Dies on each channel.
-    pub(super) dies_per_channel: u32,
+    pub dies_per_channel: u32,
     /// Planes of each die.
-    pub(super) planes_per_die: u32,
+    pub planes_per_die: u32,
     /// Whether the planes of a die are programmed and erased together or apart.
-    pub(super) planes: Planes,
+    pub planes: Planes,
     /// Blocks of each plane, as they are erased.
-    pub(super) blocks_per_plane: u32,
+    pub blocks_per_plane: u32,
     /// Pages of each block.
-    pub(super) pages_per_block: u32,
+    pub pages_per_block: u32,
     /// Of a page, in KiB.
-    pub(super) page_kib: u32,
+    pub page_kib: u32,
     /// What the map knows a place of, in KiB.
-    pub(super) map_kib: u32,
+    pub map_kib: u32,
     /// Where a page goes: to the plane that is next, or to the one that its address says.
-    pub(super) allocation: Allocation,
+    pub allocation: Allocation,
     /// Time to sense a page, in microseconds.
-    pub(super) read_us: f64,
+    pub read_us: f64,
     /// Time to program a page, in microseconds.
-    pub(super) program_us: f64,
+    pub program_us: f64,
     /// Time to erase a block, in microseconds.
-    pub(super) erase_us: f64,
+    pub erase_us: f64,
     /// Rate of each channel, in MB (10^6 bytes) a second.
-    pub(super) channel_mb_s: f64,
+    pub channel_mb_s: f64,
     /// What may be stopped for a read; nothing if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) suspension: Option<SuspensionParameters>,
+    pub suspension: Option<SuspensionParameters>,
     /// What of a unit costs that was never written: nothing, or a read of the flash where it would be.
     #[serde(default)]
-    pub(super) unwritten: Unwritten,
+    pub unwritten: Unwritten,
     /// Between the drive and its host.
-    pub(super) host: HostParameters,
+    pub host: HostParameters,
     /// The write cache; none if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) cache: Option<CacheParameters>,
+    pub cache: Option<CacheParameters>,
     /// What of the map is in memory; all of it if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) map_cache: Option<MapCacheParameters>,
+    pub map_cache: Option<MapCacheParameters>,
     /// When blocks are collected.
-    pub(super) collection: CollectionParameters,
+    pub collection: CollectionParameters,
     /// Where the numbers come from: for people, and printed by `show`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) calibration: Option<toml::Table>,
+    pub calibration: Option<toml::Table>,
 }
 
 /// How the planes of a die work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Planes {
+pub enum Planes {
     /// All are programmed and erased together, as one with longer pages.
     Together,
     /// Each has blocks and pages of its own.
@@ -86,7 +86,7 @@ pub(super) enum Planes {
 /// Where a page goes that a host writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Allocation {
+pub enum Allocation {
     /// To the planes in turn.
     InTurn,
     /// To the plane that its address says.
@@ -96,7 +96,7 @@ pub(super) enum Allocation {
 /// What a read of what was never written costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Unwritten {
+pub enum Unwritten {
     /// The map says that it is all zeros.
     #[default]
     Zeros,
@@ -107,63 +107,63 @@ pub(super) enum Unwritten {
 /// What may be stopped for a read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct SuspensionParameters {
+pub struct SuspensionParameters {
     /// Whether programs may.
-    pub(super) program: bool,
+    pub program: bool,
     /// Whether erases may.
-    pub(super) erase: bool,
+    pub erase: bool,
     /// How long it takes to stop, in microseconds.
-    pub(super) takes_us: f64,
+    pub takes_us: f64,
 }
 
 /// What is between the drive and its host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct HostParameters {
+pub struct HostParameters {
     /// Rate of the link, in MB (10^6 bytes) a second.
-    pub(super) mb_s: f64,
+    pub mb_s: f64,
     /// Whether it moves in both directions at a time.
-    pub(super) full_duplex: bool,
+    pub full_duplex: bool,
     /// Time of the controller that each command takes alone, in microseconds.
-    pub(super) command_us: f64,
+    pub command_us: f64,
     /// What a read takes beyond that, whatever else is under way.
-    pub(super) read_us: f64,
+    pub read_us: f64,
     /// What a write takes, or another command.
-    pub(super) write_us: f64,
+    pub write_us: f64,
 }
 
 /// The write cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct CacheParameters {
+pub struct CacheParameters {
     /// Its size.
-    pub(super) kib: u32,
+    pub kib: u32,
     /// The rate of its memory, in MB (10^6 bytes) a second.
-    pub(super) mb_s: f64,
+    pub mb_s: f64,
     /// Pages that are on their way from there to the flash at a time.
-    pub(super) pages_at_once: u32,
+    pub pages_at_once: u32,
     /// Whether capacitors let the drive write it out when the power goes.
-    pub(super) protected: bool,
+    pub protected: bool,
 }
 
 /// What of the map is in memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct MapCacheParameters {
+pub struct MapCacheParameters {
     /// Its size; an entry takes 8 bytes.
-    pub(super) kib: u32,
+    pub kib: u32,
     /// Entries of consecutive units that come and go together.
-    pub(super) line_units: u32,
+    pub line_units: u32,
 }
 
 /// When blocks are collected.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct CollectionParameters {
+pub struct CollectionParameters {
     /// A plane of which so many percent of the blocks are free, or fewer, collects.
-    pub(super) start_percent: f64,
+    pub start_percent: f64,
     /// With so many percent, or fewer, before anything else.
-    pub(super) urgent_percent: f64,
+    pub urgent_percent: f64,
 }
 
 fn refused<T>(key: &str, value: impl ToString, allowed: &str) -> Result<T, ConfigError> {
