@@ -416,8 +416,8 @@ pub trait Arm: Oracle {
     }
 }
 
-/// A model of a drive, in virtual time. It works on one command at a time; who queues is above it, or around it
-/// ([`crate::drive::queued`]).
+/// A model of a drive, in virtual time. It takes as many commands at a time as it is deep, and ends them in any order: because it works on
+/// several ([`crate::drive::ssd`]), or because it has a queue around it ([`crate::drive::queued`]).
 pub trait Drive: Send {
     /// How many commands it may have at a time.
     fn depth(&self) -> u32 {
@@ -464,8 +464,11 @@ pub trait Drive: Send {
         &[]
     }
 
-    /// Tells what has gone wrong on it so far, of the measures on the card of its [`Faults`].
+    /// Tells what it has counted so far, of the measures of its kind.
     fn tell(&self, _tell: Tell<'_>) {}
+
+    /// Tells what has gone wrong on it so far, of the measures on the card of its [`Faults`].
+    fn tell_faults(&self, _tell: Tell<'_>) {}
 }
 
 /// What goes wrong on the drives below a stack.
@@ -512,6 +515,11 @@ pub trait Blueprint: Send + Sync {
 
     /// Whether a write ends before its data are on the medium, and whether a power cut loses it then.
     fn cache(&self) -> WriteCache;
+
+    /// Whether a discard tells it something, as it keeps a map of what is in use. Placements without a map of their own pass it on then.
+    fn keeps_map(&self) -> bool {
+        false
+    }
 
     /// A fresh drive, its arm at rest.
     fn drive(&self) -> Box<dyn Drive>;

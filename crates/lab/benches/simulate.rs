@@ -158,6 +158,7 @@ fn main() {
         .find(|word| !word.starts_with('-'))
         .unwrap_or_default();
     on_one_drive(&filter);
+    on_flash(&filter);
     with_open_writes(&filter);
     with_caches(&filter);
     over_drives(&filter);
@@ -328,6 +329,53 @@ fn with_open_writes(filter: &str) {
             }
         }
     }
+}
+
+/// Random reads of 4 KiB over flash with the map in memory, and reads and writes; and what it takes to make such a drive.
+fn on_flash(filter: &str) {
+    println!(
+        "{:40} {:>10} {:>7} {:>14} {:>14} {:>10}",
+        "drive", "reads", "depth", "requests/s", "mean ms", "made in ms"
+    );
+    for drive in [
+        "sata-tlc-500gb",
+        "nvme-tlc-1tb",
+        "nvme-tlc-1tb:precondition=random",
+    ] {
+        for (reads, depth) in [(1.0, 1), (1.0, 32), (1.0, 256), (0.67, 32)] {
+            if !format!("flash {drive} {reads} {depth}").contains(filter) {
+                continue;
+            }
+            let load = |stack: &Stack| -> Box<dyn Workload> {
+                let part = format!("iometer:read_share={reads}:depth={depth}:requests={REQUESTS}");
+                let part: PartConfig = part.parse().expect("the bench names its load right");
+                let env = LoadEnv {
+                    seed: 1,
+                    label: "workload/0",
+                    capacity: stack.capacity(),
+                };
+                let made = synthetic(&part, &env);
+                made.expect("the bench configures its load right")
+                    .0
+                    .workload
+            };
+            let parts = [("place", "linear"), ("sched", "fcfs")];
+            let (rate, mean) = measure_beside(&[(&parts, &load)], drive)[0];
+            let made = made_in(drive) * 1e3;
+            println!("{drive:40} {reads:>10} {depth:>7} {rate:>14.0} {mean:>14.6} {made:>10.3}");
+        }
+    }
+}
+
+/// Seconds that a drive takes to be read and made.
+fn made_in(drive: &str) -> f64 {
+    let part: PartConfig = drive.parse().expect("the bench names its drives right");
+    let text = catalog_text(&part.name).expect("it is in the catalog");
+    let before = processor_seconds();
+    let (blueprint, _) = nearslot_core::drive::read(&part.name, text, &part.knobs)
+        .expect("the bench configures its drives right");
+    std::hint::black_box(blueprint.drive());
+    processor_seconds() - before
 }
 
 fn on_one_drive(filter: &str) {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use nearslot_core::contract::Blueprint;
+use nearslot_core::contract::{Blueprint, Drive};
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{Command, DriveDone, Origin};
 use nearslot_core::op::Op;
@@ -244,9 +244,9 @@ impl Recorders {
 
 impl Observer for Recorders {
     #[inline]
-    fn comes(&mut self, request: &Request, stack: &Stack) {
+    fn comes(&mut self, request: &Request, stack: &Stack, drives: &[Box<dyn Drive>]) {
         if !self.begun && request.id.0 >= self.warmup {
-            (self.before, self.begun) = (Counts::of(stack), true);
+            (self.before, self.begun) = (Counts::of(stack, drives), true);
         }
     }
 

@@ -22,7 +22,7 @@ use crate::workload::closed::Refill;
 /// Sees everything that happens in a run. No part of a run depends on what it sees; it may only end the run early.
 pub trait Observer {
     /// A request is about to come: the stack has not seen it yet.
-    fn comes(&mut self, _request: &Request, _stack: &Stack) {}
+    fn comes(&mut self, _request: &Request, _stack: &Stack, _drives: &[Box<dyn Drive>]) {}
     /// A request came.
     fn arrived(&mut self, _now: Instant, _request: &Request) {}
     /// A drive began a command. How many I/Os wait, and what is free, the stack tells.
@@ -215,7 +215,7 @@ fn deliver(
         Source::Timer => stack.input(now, Input::Timer),
         Source::Arrival => {
             if let Some(request) = &workload.poll(now) {
-                observer.comes(request, stack);
+                observer.comes(request, stack, drives.drives);
                 observer.arrived(now, request);
                 stack.submit(now, request);
             }

@@ -108,7 +108,7 @@ fn drive_kinds() -> Vec<Card> {
         summary: kind.summary.to_owned(),
         source: kind.source.to_owned(),
         knobs: kind.knobs,
-        measures: &[],
+        measures: kind.measures,
         text: None,
     };
     drive::KINDS.iter().map(card).collect()

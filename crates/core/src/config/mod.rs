@@ -160,7 +160,8 @@ impl StackConfig {
             let wrap = |drive| faulty::around(drive, &faults, DriveId(index), protected);
             let stream = format!("drive/{index}/service");
             let drive = turned.wrapped(self.seed, &stream, &wrap);
-            if drive.depth() > 1 && free.is_some() {
+            let has_arm = turned.exact_arm().is_some();
+            if drive.depth() > 1 && has_arm && free.is_some() {
                 return Err(queue::no_open_addresses(drive.depth(), place).into());
             }
             lanes.push(self.lane(&*turned, index, drive.depth())?);

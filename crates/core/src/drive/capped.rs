@@ -356,6 +356,7 @@ pub(super) static KIND: Kind = Kind {
         ),
         CACHE,
     ],
+    measures: &[],
     read: |table, knobs| Ok(Box::new(CappedBlueprint::read(table, knobs)?)),
 };
 

@@ -480,6 +480,7 @@ pub(super) static KIND: Kind = Kind {
         CACHE,
         PROTECTION,
     ],
+    measures: &[],
     read: |table, knobs| Ok(Box::new(EmpiricalBlueprint::read(table, knobs)?)),
 };
 

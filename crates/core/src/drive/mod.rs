@@ -4,6 +4,7 @@
 //! [`CATALOG`]; an oracle is a file here and a line in [`oracle::TABLE`].
 
 use crate::contract::Blueprint;
+use crate::measure::Measure;
 use crate::registry::{ConfigError, Knob, KnobValue, Knobs, canonical};
 
 mod cache;
@@ -17,6 +18,7 @@ mod null;
 pub mod oracle;
 pub(crate) mod protection;
 pub mod queued;
+pub mod ssd;
 
 /// A kind of drive model: how to read its parameters.
 pub struct Kind {
@@ -28,6 +30,8 @@ pub struct Kind {
     pub source: &'static str,
     /// What can be set per run, on top of the drive's file.
     pub knobs: &'static [Knob],
+    /// What its drives count.
+    pub measures: &'static [Measure],
     /// Checks a drive's parameters.
     pub read: Reader,
 }
@@ -35,8 +39,17 @@ pub struct Kind {
 /// Turns a drive's file and the knobs in effect into checked parameters.
 pub type Reader = fn(&toml::Table, &Knobs) -> Result<Box<dyn Blueprint>, ConfigError>;
 
+/// The key under which results have what a drive of any kind counts.
+pub const KEY: &str = "drive";
+
 /// Every kind of drive.
-pub static KINDS: &[&Kind] = &[&null::KIND, &hdd::KIND, &empirical::KIND, &capped::KIND];
+pub static KINDS: &[&Kind] = &[
+    &null::KIND,
+    &hdd::KIND,
+    &empirical::KIND,
+    &capped::KIND,
+    &ssd::KIND,
+];
 
 /// Blocks of a drive at most: 8 PiB. The bytes of an array of 1,024 such drives still fit 64 bits.
 pub const CAPACITY_MAX: u64 = 1 << 44;
@@ -77,6 +90,9 @@ pub static CATALOG: &[Entry] = catalog![
     "hp-c2247a",
     "modern-20tb",
     "null",
+    "nvme-tlc-1tb",
+    "plextor-px-256m5s",
+    "sata-tlc-500gb",
     "scsi-10k-73gb",
     "seagate-cheetah-9lp",
 ];

@@ -129,5 +129,6 @@ pub(super) static KIND: Kind = Kind {
     summary: "no mechanics: every command takes the same time",
     source: "queueing theory's deterministic server",
     knobs: &[CACHE],
+    measures: &[],
     read: |table, knobs| Ok(Box::new(NullBlueprint::read(table, knobs)?)),
 };

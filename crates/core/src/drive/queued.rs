@@ -90,6 +90,10 @@ impl Blueprint for QueuedBlueprint {
         self.bare.cache()
     }
 
+    fn keeps_map(&self) -> bool {
+        self.bare.keeps_map()
+    }
+
     fn drive(&self) -> Box<dyn Drive> {
         self.around(self.bare.drive())
     }
@@ -312,6 +316,10 @@ impl Drive for QueuedDrive {
 
     fn tell(&self, tell: Tell<'_>) {
         self.drive.tell(tell);
+    }
+
+    fn tell_faults(&self, tell: Tell<'_>) {
+        self.drive.tell_faults(tell);
     }
 }
 

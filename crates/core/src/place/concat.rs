@@ -19,6 +19,8 @@ use crate::units::{Blocks, Instant};
 
 struct Concat {
     striping: Striping,
+    /// Whether discards go to the drives, which keep a map then.
+    discards: bool,
 }
 
 impl Concat {
@@ -27,7 +29,8 @@ impl Concat {
             columns: knobs.integer("disks"),
             unit: env.blueprint.capacity().0,
         };
-        Concat { striping }
+        let discards = env.blueprint.keeps_map();
+        Concat { striping, discards }
     }
 }
 
@@ -42,7 +45,7 @@ impl Placement for Concat {
     fn plan(&mut self, _now: Instant, request: &Request, _drives: &dyn Drives, out: &mut Plan) {
         // On a drive the volume's blocks follow each other.
         let data = |piece: &Piece| Data::from(piece.first);
-        stripe::plan(&self.striping, request, data, out);
+        stripe::plan((&self.striping, self.discards), request, data, out);
     }
 }
 

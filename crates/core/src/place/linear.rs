@@ -3,7 +3,7 @@
 //! After a power cut all is there that a flush has covered, or that a forced write has written; if no drive has a volatile cache,
 //! all that was answered.
 //!
-//! A discard needs no I/O, for a plain drive keeps no map of what is in use. O(1) per request.
+//! A discard goes to a drive that keeps a map of what is in use; a plain drive needs no I/O for it. O(1) per request.
 
 use crate::contract::{Drives, Placement, Shape};
 use crate::ids::DriveId;
@@ -16,6 +16,8 @@ use crate::units::{Blocks, Instant, Pba};
 
 struct Linear {
     capacity: Blocks,
+    /// Whether the drive keeps a map.
+    discards: bool,
 }
 
 impl Placement for Linear {
@@ -24,12 +26,12 @@ impl Placement for Linear {
     }
 
     fn plan(&mut self, _now: Instant, request: &Request, _drives: &dyn Drives, out: &mut Plan) {
-        if request.op == Op::Discard {
+        if request.op == Op::Discard && !self.discards {
             return;
         }
         let target = Target::At(Pba(request.extent.start.0));
         let mut planned = PlannedIo::new(DriveId(0), request.op, target, request.extent.len);
-        planned.data = Some(Data::from(request.extent.start));
+        planned.data = (request.op != Op::Discard).then(|| Data::from(request.extent.start));
         out.io(planned);
     }
 }
@@ -46,6 +48,7 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
     build: |_, env| {
         Ok(Box::new(Linear {
             capacity: env.blueprint.capacity(),
+            discards: env.blueprint.keeps_map(),
         }))
     },
 };

@@ -21,13 +21,19 @@ use crate::units::{Blocks, Instant, Pba};
 struct Stripe {
     striping: Striping,
     capacity: Blocks,
+    /// Whether discards go to the drives, which keep a map then.
+    discards: bool,
 }
 
 impl Stripe {
     fn new(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Stripe, ConfigError> {
         let striping = Striping::new(knobs.integer("disks"), knobs.integer("stripe_kib"));
         let capacity = striping.capacity(env.blueprint.capacity())?;
-        Ok(Stripe { striping, capacity })
+        Ok(Stripe {
+            striping,
+            capacity,
+            discards: env.blueprint.keeps_map(),
+        })
     }
 }
 
@@ -41,7 +47,7 @@ impl Placement for Stripe {
 
     fn plan(&mut self, _now: Instant, request: &Request, _drives: &dyn Drives, out: &mut Plan) {
         plan(
-            &self.striping,
+            (&self.striping, self.discards),
             request,
             |piece| self.striping.data(piece),
             out,
@@ -49,21 +55,21 @@ impl Placement for Stripe {
     }
 }
 
-/// An I/O for each drive that a request touches; `data` says which blocks of the volume a piece holds.
+/// An I/O for each drive that a request touches; `data` says which blocks of the volume a piece holds. Discards go to the drives if told so.
 pub(super) fn plan(
-    striping: &Striping,
+    (striping, discards): (&Striping, bool),
     request: &Request,
     data: impl Fn(&Piece) -> Data,
     out: &mut Plan,
 ) {
     match request.op {
         Op::Flush => flush(striping.columns as u16, out),
-        Op::Discard => {}
+        Op::Discard if !discards => {}
         op => {
             for piece in striping.pieces(&request.extent) {
                 let (drive, target) = (DriveId(piece.column as u16), Target::At(piece.at));
                 let mut planned = PlannedIo::new(drive, op, target, piece.len);
-                planned.data = Some(data(&piece));
+                planned.data = (op != Op::Discard).then(|| data(&piece));
                 out.io(planned);
             }
         }

@@ -60,7 +60,7 @@ pub(super) struct Queue {
 struct Outside {
     /// I/Os that the scheduler has not admitted: reads, and writes.
     room: [Sorted<Held>; 2],
-    /// Flushes pass the scheduler by: what they make safe has been answered already.
+    /// Flushes and discards pass the scheduler by: what they are about has been answered already, or waits for them elsewhere.
     flushes: VecDeque<IoId>,
     /// Open I/Os that a scheduler started while no slot was free, and whether requests wait for them. They take no room from others:
     /// what is kept out may be the read that a slot is kept for.
@@ -136,7 +136,7 @@ impl Queue {
     }
 
     pub(super) fn insert(&mut self, now: Instant, io: &Io, standing: Standing, streams: &Streams) {
-        if io.op == Op::Flush {
+        if passes_by(io.op) {
             return self.outside().flushes.push_back(io.id);
         }
         if !standing.asked {
@@ -433,7 +433,7 @@ impl Queue {
         parts: &mut Vec<IoId>,
     ) {
         self.oracle.observed(now, done);
-        if io.op == Op::Flush {
+        if passes_by(io.op) {
             return;
         }
         let merger = self.merger.as_mut();
@@ -470,6 +470,11 @@ impl Queue {
             );
         }
     }
+}
+
+/// Whether an I/O passes the scheduler by, which knows reads and writes.
+fn passes_by(op: Op) -> bool {
+    matches!(op, Op::Flush | Op::Discard)
 }
 
 /// Where an I/O waits until it is admitted.

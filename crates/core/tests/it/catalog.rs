@@ -8,6 +8,8 @@ use nearslot_core::op::Op;
 use nearslot_core::registry::KnobValue;
 use nearslot_core::units::{Blocks, Instant, Pba};
 
+use crate::support::carry_out;
+
 /// A drive of the catalog, purely mechanical.
 fn blueprint(name: &str, layout: &str) -> Box<dyn Blueprint> {
     read(name, layout, "mechanical")
@@ -64,9 +66,7 @@ fn sequential_rate_of(blueprint: &dyn Blueprint, op: Op, first: u64) -> f64 {
         fua: false,
     };
     for _ in 0..400 {
-        drive.submit(now, &command(at));
-        now = drive.next_event().unwrap();
-        drive.advance(now).unwrap();
+        carry_out(&mut *drive, &mut now, &command(at));
         at += command(at).len.0;
         // The first one only brings the heads there.
         begin.get_or_insert((now, at));
@@ -77,8 +77,7 @@ fn sequential_rate_of(blueprint: &dyn Blueprint, op: Op, first: u64) -> f64 {
         len: Blocks(0),
         ..command(0)
     };
-    drive.submit(now, &flush);
-    now = drive.next_event().unwrap();
+    carry_out(&mut *drive, &mut now, &flush);
     let (since, from) = begin.unwrap();
     Blocks(at - from).bytes() as f64 / now.since(since).as_ms() / 1e3
 }

@@ -74,8 +74,8 @@ impl Recording {
         command: &Command,
         was_open: bool,
     ) {
-        // A flush does not move the arm, and a movement without an I/O belongs to the command after it.
-        let kept = !matches!(command.op, Op::Flush | Op::Seek);
+        // A flush or a discard does not move the arm, and a movement without an I/O belongs to the command after it.
+        let kept = matches!(command.op, Op::Read | Op::Write);
         if !kept || !self.begun || self.commands.len() >= COMMANDS_MAX {
             return;
         }
@@ -101,7 +101,7 @@ impl Recording {
             recorded.started = recorded.started.max(began);
             (recorded.cost, recorded.from) = (done.cost, from);
         }
-        if done.op != Op::Flush {
+        if !matches!(done.op, Op::Flush | Op::Discard) {
             if self.arms.len() <= drive.index() {
                 self.arms.resize(drive.index() + 1, None);
             }
@@ -181,13 +181,16 @@ fn gaps(commands: &[Recorded]) -> Option<Gaps> {
             continue;
         }
         let end = *started + cost.total();
+        let before = gap.map_or(end, |gap| gap.since);
         let fresh = Gap {
-            since: end,
+            since: end.max(before),
             writes: 0,
             seek: Duration::ZERO,
             rotation: Duration::ZERO,
         };
-        if let Some(ended) = gap.replace(fresh) {
+        // Between reads that a drive does side by side there is none.
+        let ended = gap.replace(fresh);
+        if let Some(ended) = ended.filter(|ended| *started >= ended.since) {
             by_writes[ended.writes.min(GAP_WRITES_MAX)] += 1;
             writes += ended.writes;
             length += Duration(end.since(ended.since).0 - cost.transfer.0);

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use nearslot_core::config::Kinds;
 use nearslot_core::contract::{Drive, Faults};
+use nearslot_core::drive;
 use nearslot_core::measure::{Measure, Over};
 use nearslot_core::registry::Kind;
 use nearslot_core::stack::Stack;
@@ -27,16 +28,11 @@ pub(crate) struct Table {
 /// All measures that a run may have: those of the parts of these kinds, and those of the lab. Of a kind, parts may share one.
 pub(crate) fn tables(kinds: Kinds) -> Vec<Table> {
     let of_kind = kinds.iter().map(|kind| {
-        let mut measures: Vec<&'static Measure> = Vec::new();
-        for measure in kind.kind.parts().iter().flat_map(|part| part.measures) {
-            match measures.iter().find(|other| other.name == measure.name) {
-                Some(other) => assert_eq!(*other, measure, "parts of a kind mean the same"),
-                None => measures.push(measure),
-            }
-        }
-        let key = kind.key();
-        Table { key, measures }
+        let parts = kind.kind.parts();
+        of_cards(kind.key(), parts.iter().map(|part| part.measures))
     });
+    let of_drives = drive::KINDS.iter().map(|kind| kind.measures);
+    let of_drives = of_cards(drive::KEY, of_drives);
     let of_lab = [
         (recovery::KEY, recovery::MEASURES),
         (busy::KEY, busy::MEASURES),
@@ -45,7 +41,19 @@ pub(crate) fn tables(kinds: Kinds) -> Vec<Table> {
         key,
         measures: measures.iter().collect(),
     });
-    of_kind.chain(of_lab).collect()
+    of_kind.chain([of_drives]).chain(of_lab).collect()
+}
+
+/// All that is on some cards.
+fn of_cards(key: &'static str, cards: impl Iterator<Item = &'static [Measure]>) -> Table {
+    let mut measures: Vec<&'static Measure> = Vec::new();
+    for measure in cards.flatten() {
+        match measures.iter().find(|other| other.name == measure.name) {
+            Some(other) => assert_eq!(*other, measure, "parts of a kind mean the same"),
+            None => measures.push(measure),
+        }
+    }
+    Table { key, measures }
 }
 
 /// What these runs have of all that may be, in the order of the tables.
@@ -63,14 +71,17 @@ pub(crate) fn declared(kinds: Kinds, runs: &[Run]) -> Vec<Declared> {
     found
 }
 
-/// What the parts of a stack have counted so far. What several parts of a kind count adds up.
+/// What the parts of a stack and its drives have counted so far. What several parts of a kind count adds up.
 #[derive(Default)]
 pub(crate) struct Counts(BTreeMap<(&'static str, &'static str), (&'static Measure, u64)>);
 
 impl Counts {
-    pub(crate) fn of(stack: &Stack) -> Counts {
+    pub(crate) fn of(stack: &Stack, drives: &[Box<dyn Drive>]) -> Counts {
         let mut counts = Counts::default();
         stack.tell(&mut |key, measure, number| counts.add(key, measure, number));
+        for drive in drives {
+            drive.tell(&mut |measure, number| counts.add(drive::KEY, measure, number));
+        }
         counts
     }
 
@@ -107,12 +118,12 @@ impl Counts {
     }
 }
 
-/// What the parts of a stack have counted since `before`, and what has gone wrong on its drives.
+/// What the parts of a stack and its drives have counted since `before`, and what has gone wrong on its drives.
 pub(crate) fn counted(stack: &Stack, drives: &[Box<dyn Drive>], before: &Counts) -> Measures {
-    let mut counts = Counts::of(stack);
+    let mut counts = Counts::of(stack, drives);
     for drive in drives {
         let key = <dyn Faults as Kind>::CARD.key;
-        drive.tell(&mut |measure, number| {
+        drive.tell_faults(&mut |measure, number| {
             let whole = measure.over == Over::Run;
             assert!(whole, "nobody has asked the drives before: {measure:?}");
             counts.add(key, measure, number);

@@ -15,6 +15,7 @@ mod golden;
 mod hitrate;
 mod laws;
 mod measured;
+mod mqsim;
 mod oracles;
 mod overload;
 mod queues;

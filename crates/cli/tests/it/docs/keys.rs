@@ -19,7 +19,7 @@ struct Kind {
     tables: &'static [(&'static str, &'static str)],
 }
 
-const KINDS: [Kind; 3] = [
+const KINDS: [Kind; 4] = [
     Kind {
         name: "hdd",
         intro: " Words in parentheses are DiskSim 4.0's names or numbers for the same.",
@@ -61,6 +61,19 @@ const KINDS: [Kind; 3] = [
         tables: &[
             ("CappedParameters", "Top level"),
             ("LimitParameters", "`[iops]` and `[mib]`"),
+        ],
+    },
+    Kind {
+        name: "ssd",
+        intro: "",
+        sources: &["crates/core/src/drive/ssd/parameters.rs"],
+        tables: &[
+            ("SsdParameters", "Top level"),
+            ("HostParameters", "`[host]`"),
+            ("CacheParameters", "`[cache]`"),
+            ("SuspensionParameters", "`[suspension]`"),
+            ("MapCacheParameters", "`[map_cache]`"),
+            ("CollectionParameters", "`[collection]`"),
         ],
     },
 ];

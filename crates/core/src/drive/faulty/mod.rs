@@ -78,10 +78,30 @@ pub fn around(
         faults: Arc::clone(faults),
         drive,
         protected,
-        running: None,
+        running: Vec::new(),
+        left: false,
         damage: Damage::default(),
         counts: Counts::default(),
     })
+}
+
+/// How a command ends on a drive that is gone.
+fn refused(command: &Command, overhead: Duration) -> DriveDone {
+    let Command {
+        io, op, at, len, ..
+    } = *command;
+    DriveDone {
+        io,
+        op,
+        at,
+        len,
+        status: GONE,
+        cost: Cost {
+            overhead,
+            ..Cost::default()
+        },
+        arm: None,
+    }
 }
 
 struct FaultyDrive {
@@ -90,7 +110,10 @@ struct FaultyDrive {
     drive: DriveId,
     protected: bool,
     gone_from: Instant,
-    running: Option<Running>,
+    /// In the order in which they came.
+    running: Vec<Running>,
+    /// Whether the drive inside is not asked any more.
+    left: bool,
     damage: Damage,
     counts: Counts,
 }
@@ -158,26 +181,25 @@ impl FaultyDrive {
 
     /// The drive is gone: what it has to do fails, and its host learns so at this instant.
     fn leave(&mut self, now: Instant) {
-        let Some(running) = self.running.as_mut() else {
-            return;
-        };
-        let Command {
-            io, op, at, len, ..
-        } = running.command;
-        let overhead = now.since(running.began);
-        let done = DriveDone {
-            io,
-            op,
-            at,
-            len,
-            status: GONE,
-            cost: Cost {
-                overhead,
-                ..Cost::default()
-            },
-            arm: None,
-        };
-        (running.delay, running.ends) = (Duration::ZERO, Some((now, done)));
+        self.left = true;
+        let gone_from = self.gone_from;
+        let in_time = |(due, done): (Instant, DriveDone)| due < gone_from || done.status == GONE;
+        for running in &mut self.running {
+            if !running.ends.is_some_and(in_time) {
+                let ends = (now, refused(&running.command, now.since(running.began)));
+                (running.delay, running.ends) = (Duration::ZERO, Some(ends));
+            }
+        }
+    }
+
+    /// The drive inside has carried out a command: it ends then, or later.
+    fn carried_out(&mut self, now: Instant, done: DriveDone) {
+        let found = |running: &Running| running.command.io == done.io && running.ends.is_none();
+        let index = self.running.iter().position(found);
+        let index = index.expect("it was told to do so");
+        let (delay, done) = self.outcome(now, &self.running[index], done);
+        let running = &mut self.running[index];
+        (running.delay, running.ends) = (delay, Some((now + delay, done)));
     }
 
     /// A command has ended: what it has left on the drive, or brought from there.
@@ -260,18 +282,19 @@ impl Drive for FaultyDrive {
     }
 
     fn submit(&mut self, now: Instant, command: &Command) {
-        assert!(self.running.is_none(), "the drive is busy");
-        self.running = Some(Running {
+        let room = (self.running.len() as u32) < self.inner.depth();
+        assert!(room, "the drive is busy");
+        let is_gone = now >= self.gone_from;
+        self.running.push(Running {
             command: *command,
             began: now,
             fate: self.faults.fate(self.drive, now, command),
             delay: Duration::ZERO,
-            ends: None,
+            ends: is_gone.then(|| (now + REFUSAL, refused(command, REFUSAL))),
         });
-        if now < self.gone_from {
+        self.left |= is_gone;
+        if !is_gone {
             self.inner.submit(now, command);
-        } else {
-            self.leave(now + REFUSAL);
         }
     }
 
@@ -280,29 +303,29 @@ impl Drive for FaultyDrive {
     }
 
     fn next_event(&self) -> Option<Instant> {
-        let running = self.running.as_ref()?;
-        let due = match &running.ends {
-            Some((due, done)) if done.status == GONE => return Some(*due),
-            Some((due, _)) => Some(*due),
-            None => self.inner.next_event(),
+        let of = |running: &Running| match &running.ends {
+            Some((due, done)) if done.status == GONE => *due,
+            Some((due, _)) => self.gone_from.min(*due),
+            None => self.gone_from,
         };
-        due.map(|due| due.min(self.gone_from))
+        let own = self.running.iter().map(of);
+        let inner = (!self.left).then(|| self.inner.next_event()).flatten();
+        own.chain(inner).min().filter(|due| *due < Instant::NEVER)
     }
 
     fn advance(&mut self, now: Instant) -> Option<DriveDone> {
-        let waits = self.running.as_ref()?.ends.is_none();
-        if waits && let Some(done) = self.inner.advance(now) {
-            let (delay, done) = self.outcome(now, self.running.as_ref()?, done);
-            let running = self.running.as_mut()?;
-            (running.delay, running.ends) = (delay, Some((now + delay, done)));
+        while !self.left
+            && let Some(done) = self.inner.advance(now)
+        {
+            self.carried_out(now, done);
         }
-        let in_time =
-            |(due, done): (Instant, DriveDone)| due < self.gone_from || done.status == GONE;
-        if now >= self.gone_from && !self.running.as_ref()?.ends.is_some_and(in_time) {
+        if now >= self.gone_from {
             self.leave(now);
         }
-        let is_due = |running: &mut Running| running.ends.is_some_and(|(due, _)| due <= now);
-        let running = self.running.take_if(is_due)?;
+        let due = |running: &Running| running.ends.map(|(due, _)| due).filter(|due| *due <= now);
+        let ended = self.running.iter().enumerate();
+        let ended = ended.filter_map(|(index, running)| Some((due(running)?, index)));
+        let running = self.running.remove(ended.min()?.1);
         let (_, done) = running.ends.expect("it was looked at");
         if running.delay > Duration::ZERO {
             self.inner.ended_late(now);
@@ -321,6 +344,10 @@ impl Drive for FaultyDrive {
     }
 
     fn tell(&self, tell: Tell<'_>) {
+        self.inner.tell(tell);
+    }
+
+    fn tell_faults(&self, tell: Tell<'_>) {
         let Counts {
             failed: [medium, timed_out, gone],
             delayed,

@@ -431,6 +431,7 @@ pub(super) static KIND: Kind = Kind {
             "queue_depth above 1: how the drive sorts them",
         ),
     ],
+    measures: &[],
     read: |table, knobs| Ok(Box::new(HddBlueprint::read(table, knobs)?)),
 };
 

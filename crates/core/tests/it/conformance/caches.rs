@@ -12,8 +12,8 @@ use nearslot_core::rng::Rng;
 use nearslot_core::stack::{Action, Input};
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
-use super::drives::{CAPPED, EMPIRICAL};
-use crate::support::{DISK, NULL, complete_disk};
+use super::drives::{CAPPED, EMPIRICAL, SSD};
+use crate::support::{DISK, NULL, carry_out, complete_disk};
 
 const CAPACITY: u64 = 12_800;
 
@@ -47,9 +47,7 @@ impl Bench {
             len: Blocks(len),
             fua,
         };
-        self.drive.submit(self.now, &command);
-        self.now = self.drive.next_event().unwrap();
-        self.drive.advance(self.now).unwrap()
+        carry_out(&mut *self.drive, &mut self.now, &command)
     }
 
     /// What the power would take `later` from now.
@@ -92,7 +90,7 @@ fn work(bench: &mut Bench, seed: u64, mut each: impl FnMut(&mut Bench, Op, bool,
 #[test]
 fn a_flush_leaves_nothing_and_a_forced_write_is_safe() {
     let buffered = complete_disk();
-    for text in [&*buffered, EMPIRICAL, CAPPED] {
+    for text in [&*buffered, EMPIRICAL, CAPPED, SSD] {
         let blueprint = with_cache(text, "volatile").unwrap();
         assert_eq!(blueprint.cache(), WriteCache::Volatile);
         let mut listed = 0;
@@ -102,7 +100,9 @@ fn a_flush_leaves_nothing_and_a_forced_write_is_safe() {
             |bench, op, fua, at, len| match op {
                 Op::Flush => assert_eq!(bench.volatile(Duration::ZERO), []),
                 // Drives without mechanics name all blocks, as they do not know which.
-                Op::Write if fua && text == buffered => assert_eq!(bench.lost(at, len), 0),
+                Op::Write if fua && (text == buffered || text == SSD) => {
+                    assert_eq!(bench.lost(at, len), 0)
+                }
                 Op::Write if !fua => listed += u64::from(bench.lost(at, len) > 0),
                 _ => {}
             },
@@ -122,6 +122,8 @@ fn nothing_is_lost_without_a_cache_or_with_a_protected_one() {
         (EMPIRICAL, "off"),
         (EMPIRICAL, "protected"),
         (CAPPED, "protected"),
+        (SSD, "off"),
+        (SSD, "protected"),
     ] {
         let blueprint = with_cache(text, word).unwrap();
         assert_eq!(blueprint.cache().name(), word);

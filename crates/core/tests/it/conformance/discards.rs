@@ -8,6 +8,7 @@ use nearslot_core::request::Request;
 use nearslot_core::stack::{Action, Input};
 use nearslot_core::units::Instant;
 
+use super::drives::SSD;
 use crate::support::DISK;
 
 const DISCARDS: u64 = 20_000;
@@ -54,4 +55,36 @@ fn many_discards_behind_a_write_are_answered_in_order() {
     }
     stack.audit();
     assert_eq!((stack.pending(), stack.replied()), (0, DISCARDS + 1));
+}
+
+#[test]
+fn a_discard_goes_to_drives_that_keep_a_map_and_to_no_others() {
+    for (text, keeps_map) in [(DISK, false), (SSD, true)] {
+        for place in [
+            "linear",
+            "stripe:disks=2:stripe_kib=8",
+            "concat:disks=2",
+            "mirror",
+        ] {
+            let drive = DriveConfig {
+                part: PartConfig::named("of the test"),
+                text: text.to_owned(),
+            };
+            let config = StackConfig::over(drive, 1);
+            let config = config.with::<dyn Placement>(place.parse().expect("it is a part"));
+            let mut built = config.build().expect("it is a stack");
+            let discard = Request::new(0, Op::Discard, 0, 64, Instant::ZERO);
+            built.stack.input(Instant::ZERO, Input::Submit(discard));
+            let mut actions = Vec::new();
+            built.stack.take_actions(&mut actions);
+            let is_discard = |action: &&Action| matches!(action, Action::Start { command, .. } if command.op == Op::Discard);
+            let discards = actions.iter().filter(is_discard).count();
+            let expected = match place {
+                _ if !keeps_map || place == "mirror" => 0,
+                "stripe:disks=2:stripe_kib=8" => 2,
+                _ => 1,
+            };
+            assert_eq!(discards, expected, "{place}");
+        }
+    }
 }

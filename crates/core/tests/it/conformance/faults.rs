@@ -15,6 +15,7 @@ use nearslot_core::registry::{ConfigError, FaultsEnv, KnobValue};
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
+use super::drives::SSD;
 use crate::support::DISK;
 
 /// A part of every name, at work.
@@ -333,7 +334,7 @@ fn bad_sectors_are_read_again_once_they_are_written() {
 /// The measures of a drive that are not 0.
 fn told(drive: &dyn Drive) -> Vec<(&'static str, u64)> {
     let mut told = Vec::new();
-    drive.tell(&mut |measure, number| told.push((measure.name, number)));
+    drive.tell_faults(&mut |measure, number| told.push((measure.name, number)));
     told.retain(|(_, number)| *number > 0);
     told
 }
@@ -710,4 +711,51 @@ fn what_is_to_go_wrong_on_a_drive_that_is_gone_is_refused_with_what_is_allowed()
             "{word}"
         );
     }
+}
+
+/// What eight reads that come together end as, and when, in order: the number of each, microseconds, whether it failed.
+fn ends_of_eight(word: &str) -> Vec<(u32, u64, Option<Failure>)> {
+    let mut drive = drive_of(SSD.to_owned(), word);
+    for io in 0..8 {
+        let read = command(Op::Read, u64::from(io) * 8, 8);
+        drive.submit(
+            Instant::ZERO,
+            &Command {
+                io: IoId(io),
+                ..read
+            },
+        );
+    }
+    let mut ends = Vec::new();
+    while ends.len() < 8 {
+        let due = drive.next_event().expect("eight are to end");
+        if let Some(done) = drive.advance(due) {
+            assert_eq!(Instant::ZERO + done.cost.total(), due);
+            ends.push((done.io.0, due.0 / 1_000, done.status.failure()));
+        }
+    }
+    ends
+}
+
+#[test]
+fn commands_that_a_drive_has_together_go_wrong_one_by_one() {
+    let sound = ends_of_eight("none");
+    // Twice as slow is twice as late, in the same order, as each counts from when it came.
+    let slow = ends_of_eight("injected:slow_factor=2");
+    let late = |(io, due, failure): &(u32, u64, Option<Failure>)| (*io, due * 2, *failure);
+    for (slow, sound) in slow.iter().zip(sound.iter().map(late)) {
+        assert_eq!((slow.0, slow.2), (sound.0, sound.2));
+        assert!(slow.1.abs_diff(sound.1) <= 1, "{slow:?} {sound:?}");
+    }
+    // When the drive goes, what has ended has ended, and the rest fails at once, the oldest first.
+    let third = sound[2].1;
+    let gone = ends_of_eight(&format!("injected:gone_at_s={}", (third + 1) as f64 / 1e6));
+    assert_eq!(gone[..3], sound[..3]);
+    let mut left: Vec<u32> = sound[3..].iter().map(|(io, ..)| *io).collect();
+    left.sort_unstable();
+    let failed = gone[3..]
+        .iter()
+        .map(|(io, due, failure)| (*io, *due, *failure));
+    let expected = left.iter().map(|io| (*io, third + 1, Some(Failure::Gone)));
+    assert!(failed.eq(expected), "{gone:?} of {sound:?}");
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use nearslot_core::config::{DriveConfig, KINDS, PartConfig, StackConfig};
 use nearslot_core::contract::{Cache, Faults, Prefetch};
+use nearslot_core::drive;
 use nearslot_core::registry::Kind;
 
-use crate::conformance::drives::EMPIRICAL;
+use crate::conformance::drives::{EMPIRICAL, SSD};
 use crate::support::complete_disk;
 
 /// A part by its kind and name, with what it cannot be without.
@@ -59,7 +60,7 @@ fn every_part_tells_the_measures_of_its_card() {
                     .stack
                     .tell(&mut |key, measure, _| tell(key, measure.name));
                 for drive in &assembly.drives {
-                    drive.tell(&mut |measure, _| tell(<dyn Faults>::CARD.key, measure.name));
+                    drive.tell_faults(&mut |measure, _| tell(<dyn Faults>::CARD.key, measure.name));
                 }
                 assert_eq!(told, declared, "{} of {}", part.name, kind.key());
                 told_any += told.len();
@@ -67,4 +68,19 @@ fn every_part_tells_the_measures_of_its_card() {
         }
     }
     assert!(told_any > 0, "no part counts anything");
+}
+
+#[test]
+fn every_drive_tells_the_measures_of_its_kind() {
+    for text in [&complete_disk(), EMPIRICAL, SSD] {
+        let table = text.parse().expect("it is TOML");
+        let kind = drive::kind_of("of the test", &table).expect("it has a kind");
+        let (blueprint, _) = drive::read("of the test", text, &[]).expect("it is valid");
+        let mut told = Vec::new();
+        blueprint
+            .drive()
+            .tell(&mut |measure, _| told.push(measure.name));
+        let declared: Vec<&str> = kind.measures.iter().map(|measure| measure.name).collect();
+        assert_eq!(told, declared, "{}", kind.name);
+    }
 }

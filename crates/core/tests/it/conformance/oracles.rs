@@ -15,9 +15,9 @@ use nearslot_core::search::Sweep;
 use nearslot_core::sorted::Sorted;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
-use crate::conformance::drives::{CAPPED, EMPIRICAL};
+use crate::conformance::drives::{CAPPED, EMPIRICAL, SSD};
 use crate::support::free::nearest_free;
-use crate::support::{DISK, NULL, blueprint, complete_disk, oracle};
+use crate::support::{DISK, NULL, blueprint, carry_out, complete_disk, oracle};
 
 type Case<'a> = &'a dyn Fn(&dyn Oracle, &dyn Blueprint, Instant, &mut Rng);
 
@@ -26,7 +26,7 @@ type ArmCase<'a> = &'a dyn Fn(&dyn Arm, &dyn Blueprint, Instant, &mut Rng);
 /// Calls a case with each oracle at random moments of a random run.
 fn for_all(case: Case<'_>) {
     for sight in drive::oracle::TABLE {
-        for text in [DISK, NULL, &complete_disk(), EMPIRICAL, CAPPED] {
+        for text in [DISK, NULL, &complete_disk(), EMPIRICAL, CAPPED, SSD] {
             let blueprint = blueprint(text);
             let (mut oracle, mut drive) = (oracle(sight.name, &*blueprint), blueprint.drive());
             let (mut rng, mut now) = (Rng::stream(3, sight.name), Instant::ZERO);
@@ -41,9 +41,7 @@ fn for_all(case: Case<'_>) {
                     fua: false,
                 };
                 oracle.started(now, &command);
-                drive.submit(now, &command);
-                now = drive.next_event().expect("the drive works");
-                let done = drive.advance(now).expect("the drive is done");
+                let done = carry_out(&mut *drive, &mut now, &command);
                 oracle.observed(now, &done);
                 now += Duration(rng.below(20_000_000));
             }
@@ -65,7 +63,7 @@ fn for_all_arms(case: ArmCase<'_>) {
 
 #[test]
 fn what_moves_has_an_arm_and_a_host_imagines_one_over_every_drive() {
-    for text in [DISK, NULL, &complete_disk(), EMPIRICAL, CAPPED] {
+    for text in [DISK, NULL, &complete_disk(), EMPIRICAL, CAPPED, SSD] {
         let blueprint = blueprint(text);
         let moves = blueprint.exact_arm().is_some();
         assert_eq!(moves, blueprint.revolution().is_some());

@@ -11,7 +11,7 @@ use nearslot_core::rng::Rng;
 use nearslot_core::sched;
 use nearslot_core::units::Duration;
 
-use crate::conformance::drives::{CAPPED, EMPIRICAL};
+use crate::conformance::drives::{CAPPED, EMPIRICAL, SSD};
 use crate::support::{Ask, DISK, NULL, Rig, blueprint, complete_disk, oracle, scheduler};
 
 /// Case, part, reason.
@@ -60,6 +60,7 @@ fn for_all(case: &dyn Fn(&dyn Fn() -> Rig)) {
                 ("complete disk", &complete),
                 ("empirical", EMPIRICAL),
                 ("capped", CAPPED),
+                ("ssd", SSD),
             ];
             for (kind, text) in drives {
                 let fresh = || rig(part.name, sight.name, text);

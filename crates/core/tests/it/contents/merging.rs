@@ -64,3 +64,15 @@ fn what_is_read_is_what_was_written_over_drives_that_sort_by_themselves() {
         });
     }
 }
+
+#[test]
+fn what_is_read_is_what_was_written_over_drives_that_end_commands_in_any_order() {
+    let mut scheds = sched::TABLE.iter().cycle();
+    for (number, setup) in SETUPS.iter().enumerate() {
+        let setup = &merging(setup, ["none", "contiguous"][number % 2]);
+        let spec = scheds.next().expect("it goes round");
+        named(setup, "flash", spec.name, || {
+            live(setup, "flash", spec.name, 30, number as u64);
+        });
+    }
+}

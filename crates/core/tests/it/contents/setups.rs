@@ -27,6 +27,30 @@ const DISK: &str = "
 /// A drive where every place is as good as every other.
 const NULL: &str = "kind = 'null'\ncapacity_blocks = 2_400\nservice_us = 5000.0";
 
+/// Flash: four dies, eight commands at a time, and so little over that it collects blocks all the time.
+const FLASH: &str = "
+    kind = 'ssd'
+    capacity_blocks = 2_400
+    queue_depth = 8
+    channels = 2
+    dies_per_channel = 2
+    planes_per_die = 1
+    planes = 'apart'
+    blocks_per_plane = 32
+    pages_per_block = 4
+    page_kib = 4
+    map_kib = 4
+    allocation = 'in-turn'
+    read_us = 60
+    program_us = 700
+    erase_us = 3000
+    channel_mb_s = 200
+    suspension = { program = true, erase = true, takes_us = 20 }
+    host = { mb_s = 500, full_duplex = false, command_us = 2, read_us = 10, write_us = 15 }
+    cache = { kib = 64, mb_s = 1000, pages_at_once = 4, protected = false }
+    collection = { start_percent = 5, urgent_percent = 4 }
+";
+
 /// Kinds of drives.
 pub(crate) const DRIVES: [&str; 3] = ["disk", "complete disk", "null"];
 
@@ -218,6 +242,7 @@ impl Setup {
             "complete disk" => with_buffer(DISK),
             "null" => NULL.to_owned(),
             "sorting disk" => DISK.to_owned(),
+            "flash" => FLASH.to_owned(),
             _ => panic!("no drive is called {kind}"),
         };
         let mut place: PartConfig = self.place.parse().expect("a part's name");

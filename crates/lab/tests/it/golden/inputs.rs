@@ -80,6 +80,29 @@ iops = { baseline = 150, burst = 1000, credits = 50 }
 mib = { baseline = 2, burst = 10, credits = 1 }
 ";
 
+const SSD: &str = "
+kind = 'ssd'
+capacity_blocks = 12_800
+queue_depth = 8
+channels = 2
+dies_per_channel = 2
+planes_per_die = 2
+planes = 'together'
+blocks_per_plane = 34
+pages_per_block = 4
+page_kib = 8
+map_kib = 4
+allocation = 'in-turn'
+read_us = 60
+program_us = 700
+erase_us = 3000
+channel_mb_s = 200
+suspension = { program = true, erase = true, takes_us = 20 }
+host = { mb_s = 500, full_duplex = false, command_us = 2, read_us = 10, write_us = 15 }
+cache = { kib = 128, mb_s = 1000, pages_at_once = 4, protected = false }
+collection = { start_percent = 5, urgent_percent = 4 }
+";
+
 /// A folder with all of them.
 pub(crate) struct Inputs {
     folder: tempfile::TempDir,
@@ -97,6 +120,7 @@ impl Inputs {
             ("null.toml", NULL.to_owned()),
             ("empirical.toml", EMPIRICAL.to_owned()),
             ("capped.toml", CAPPED.to_owned()),
+            ("ssd.toml", SSD.to_owned()),
             ("mixed.csv", mixed()),
             ("beyond.csv", beyond()),
             ("told.csv", responses()),

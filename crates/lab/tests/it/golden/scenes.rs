@@ -496,6 +496,15 @@ const KINDS: &[(&str, &[&str])] = &[
     ),
     ("empirical", &["empirical.toml", "empirical.toml:scale=2.5"]),
     ("capped", &["capped.toml", "capped.toml:credits_full=0.2"]),
+    (
+        "ssd",
+        &[
+            "ssd.toml",
+            "ssd.toml:precondition=random:unused_percent=5",
+            "ssd.toml:precondition=empty:queue_depth=1",
+            "ssd.toml:cache=off:suspension=false",
+        ],
+    ),
 ];
 
 fn kinds() -> Vec<Group> {

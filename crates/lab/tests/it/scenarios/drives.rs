@@ -16,6 +16,9 @@ pub(crate) fn drive(rng: &mut Rng) -> String {
         let service = one(rng, &["0.001", "1.5", "100.0", "5000.0", "1e9"]);
         return format!("kind = 'null'\ncapacity_blocks = {capacity}\nservice_us = {service}\n");
     }
+    if rng.chance(0.08) {
+        return flash(rng);
+    }
     let heads = one(rng, &[1, 1, 2, 3, 4, 8, 17, 64]);
     let cylinders = one(rng, &[1, 2, 3, 5, 21, 60, 160, 333]);
     let mut text = format!("kind = 'hdd'\nheads = {heads}\ncylinders = {cylinders}\n");
@@ -66,6 +69,81 @@ fn sparing(rng: &mut Rng, cylinders: u64, text: &mut String) -> &'static str {
     };
     let _ = writeln!(text, "sparing = {{ at = '{word}'{range} }}");
     word
+}
+
+/// A solid-state drive, large or small, with or without what one may have.
+fn flash(rng: &mut Rng) -> String {
+    let channels = one(rng, &[1, 2, 3, 8]);
+    let dies = one(rng, &[1, 2, 5]);
+    let planes = one(rng, &[1, 2, 4]);
+    let together = rng.chance(0.5);
+    let (blocks, pages) = (one(rng, &[14, 30, 200]), one(rng, &[1, 4, 33]));
+    let (map, of_map) = (one(rng, &[1, 4, 8]), one(rng, &[1, 1, 2, 4]));
+    let units = channels * dies * planes * blocks * pages * of_map;
+    // A third of the small ones is what they need to collect at all.
+    let capacity = units * 2 * map * one(rng, &[1, 4, 6]) / 10 / (2 * map) * (2 * map);
+    let by_address = of_map == 1 && !(together && planes > 1) && rng.chance(0.5);
+    let allocation = if by_address { "by-address" } else { "in-turn" };
+    let how = if together { "together" } else { "apart" };
+    let depth = one(rng, &[1, 4, 32, 200]);
+    let mut text = format!(
+        "kind = 'ssd'\ncapacity_blocks = {capacity}\nqueue_depth = {depth}\nchannels = {channels}\ndies_per_channel = {dies}\n\
+         planes_per_die = {planes}\nplanes = '{how}'\nblocks_per_plane = {blocks}\npages_per_block = {pages}\n\
+         page_kib = {}\nmap_kib = {map}\nallocation = '{allocation}'\n",
+        map * of_map
+    );
+    for (key, words) in [
+        ("read_us", ["0.001", "50", "300"]),
+        ("program_us", ["0.5", "700", "3000"]),
+        ("erase_us", ["1", "3000", "10000"]),
+        ("channel_mb_s", ["10", "200", "1200"]),
+        ("unwritten", ["'zeros'", "'flash'", "'zeros'"]),
+        (
+            "collection",
+            [
+                "{ start_percent = 0, urgent_percent = 0 }",
+                "{ start_percent = 5, urgent_percent = 5 }",
+                "{ start_percent = 8, urgent_percent = 2 }",
+            ],
+        ),
+        (
+            "host",
+            [
+                "{ mb_s = 500, full_duplex = false, command_us = 0, read_us = 0, write_us = 0 }",
+                "{ mb_s = 7000, full_duplex = true, command_us = 1, read_us = 9, write_us = 12 }",
+                "{ mb_s = 20, full_duplex = false, command_us = 300, read_us = 5, write_us = 50 }",
+            ],
+        ),
+    ] {
+        let _ = writeln!(text, "{key} = {}", one(rng, &words));
+    }
+    text + &flash_options(rng, map * of_map * planes)
+}
+
+/// What a solid-state drive may have or not, with pages of so many KiB.
+fn flash_options(rng: &mut Rng, page_kib: u64) -> String {
+    let mut text = String::new();
+    if rng.chance(0.5) {
+        let (program, erase) = (rng.chance(0.5), rng.chance(0.5));
+        let takes = one(rng, &["0", "20", "500"]);
+        let _ = writeln!(
+            text,
+            "suspension = {{ program = {program}, erase = {erase}, takes_us = {takes} }}"
+        );
+    }
+    if rng.chance(0.6) {
+        let kib = 2 * page_kib * one(rng, &[1, 3, 100]);
+        let (at_once, kept) = (one(rng, &[1, 4, 100]), rng.chance(0.3));
+        let _ = writeln!(
+            text,
+            "cache = {{ kib = {kib}, mb_s = 900, pages_at_once = {at_once}, protected = {kept} }}"
+        );
+    }
+    if rng.chance(0.4) {
+        let (kib, line) = (one(rng, &[1, 8]), one(rng, &[1, 16, 128]));
+        let _ = writeln!(text, "map_cache = {{ kib = {kib}, line_units = {line} }}");
+    }
+    text
 }
 
 /// A curve that rises, from nothing or from a start; now and then measured, with dents, or ending too early.

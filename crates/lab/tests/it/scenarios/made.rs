@@ -61,7 +61,7 @@ impl Made {
             .iter()
             .find(|kind| drive.starts_with(&format!("kind = '{}'", kind.name)));
         // A drive without a buffer has no choice of caches.
-        let buffered = drive.contains("[buffer]");
+        let buffered = drive.contains("[buffer]") || drive.contains("\ncache = ");
         let knobs = kind.expect("a kind of the table").knobs.iter();
         let knobs: Vec<Knob> = knobs
             .filter(|knob| knob.name != CACHE_KNOB || buffered)
@@ -71,7 +71,8 @@ impl Made {
         let warmup = one(rng, &["0", "0", "0", "auto", "10%"]);
         let mut scenario =
             format!("seed = {seed}\ndrive = 'drive.toml{knobs}'\nwarmup = '{warmup}'\n");
-        let mut plain = !knobs.contains("queue_depth");
+        // Flash works on several commands at a time, too.
+        let mut plain = !knobs.contains("queue_depth") && !drive.starts_with("kind = 'ssd'");
         for (index, kind) in config::KINDS.iter().enumerate() {
             // Without a cache nothing is brought beforehand.
             let has_none = kind.key() == "prefetch" && scenario.contains("cache = 'none'");

@@ -1,0 +1,275 @@
+//! What is on a drive before a run: nothing, everything in order, or what many random writes have left.
+//!
+//! Nothing is written to come there. Each state is a formula that says of a unit where it is and of a place what is there, so a drive of
+//! any size is ready at once, and the map stores only what a run changes ([`super::lazy`]).
+//!
+//! *full*: all addresses were written once, in order. Pages go round the planes; what is left of each plane is free.
+//!
+//! *random*: uniform random writes went on for so long that blocks have the ages of a steady state. Of a block that was written when a share
+//! x of all others has been written since, a share exp(-c x) is valid, with c such that all of it adds up to the capacity: blocks are
+//! collected in the order of their ages, as greedy collection does with uniform writes, nearly (Desnoyers, "Analytic modeling of SSD write
+//! performance", SYSTOR 2012; the share of the oldest is the one that his equation for LRU collection has). Which units those are, a
+//! permutation of all units of the plane says: a Feistel network of four rounds, walked until it stays in range (Black and Rogaway,
+//! "Ciphers with arbitrary finite domains", CT-RSA 2002).
+
+use super::geometry::Geometry;
+use crate::rng::mix;
+
+/// Which state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Empty,
+    Full,
+    Random,
+}
+
+/// A state of a drive.
+#[derive(Clone, Debug)]
+pub(super) struct Initial {
+    state: State,
+    shape: Geometry,
+    /// Of the blocks of a plane, from the oldest on: units that are valid in those before. Empty unless random.
+    before: Vec<u32>,
+}
+
+impl Initial {
+    /// `free`: blocks of a plane that are free after random writes.
+    pub(super) fn new(state: State, shape: Geometry, free: u32) -> Initial {
+        let before = match state {
+            State::Random => profile(&shape, shape.blocks - free),
+            State::Empty | State::Full => Vec::new(),
+        };
+        Initial {
+            state,
+            shape,
+            before,
+        }
+    }
+
+    /// Blocks of a plane that are not free, from the first on.
+    pub(super) fn used(&self, plane: u32) -> u32 {
+        match self.state {
+            State::Empty => 0,
+            State::Full => self.pages(plane).div_ceil(self.shape.pages),
+            State::Random => self.before.len() as u32 - 1,
+        }
+    }
+
+    /// Pages of a plane that have something, if all was written in order.
+    fn pages(&self, plane: u32) -> u32 {
+        let pages = self.shape.capacity.div_ceil(self.shape.units);
+        (pages + self.shape.planes - 1 - plane) / self.shape.planes
+    }
+
+    /// Units of a block that are valid.
+    pub(super) fn valid(&self, block: u32) -> u32 {
+        let shape = &self.shape;
+        let (plane, within) = (block / shape.blocks, block % shape.blocks);
+        match self.state {
+            State::Empty => 0,
+            State::Full => {
+                let pages = self.pages(plane).saturating_sub(within * shape.pages);
+                let pages = pages.min(shape.pages);
+                // The last page of all may have fewer units.
+                let last = (shape.capacity - 1) / shape.units;
+                let has_last =
+                    last % shape.planes == plane && (last / shape.planes) / shape.pages == within;
+                let missing = shape.units - 1 - (shape.capacity - 1) % shape.units;
+                pages * shape.units - if has_last { missing } else { 0 }
+            }
+            State::Random => {
+                let Some([from, to]) = self.before.get(within as usize..within as usize + 2) else {
+                    return 0;
+                };
+                to.min(&shape.share(plane)).saturating_sub(*from)
+            }
+        }
+    }
+
+    /// Where a unit would be if all was written in order.
+    pub(super) fn in_order(&self, unit: u32) -> u32 {
+        let Geometry {
+            planes,
+            blocks,
+            pages,
+            units,
+            ..
+        } = self.shape;
+        let page = unit / units;
+        let (plane, page) = (page % planes, page / planes);
+        (plane * blocks * pages + page) * units + unit % units
+    }
+
+    /// Where a unit is.
+    #[inline]
+    pub(super) fn place(&self, unit: u32) -> Option<u32> {
+        match self.state {
+            State::Empty => None,
+            State::Full => Some(self.in_order(unit)),
+            State::Random => Some(self.scattered(unit)),
+        }
+    }
+
+    fn scattered(&self, unit: u32) -> u32 {
+        let Geometry { planes, blocks, .. } = self.shape;
+        let (plane, index) = (unit % planes, unit / planes);
+        let index = scramble(index, self.shape.share(plane), u64::from(plane), false);
+        let within = self.before.partition_point(|before| *before <= index) - 1;
+        let (from, to) = (self.before[within], self.before[within + 1]);
+        let slots = self.shape.block_units();
+        let slot = u64::from(index - from) * u64::from(slots) / u64::from(to - from);
+        (plane * blocks + within as u32) * slots + slot as u32
+    }
+
+    /// What is at a place: a unit that is there now or has been there, and is now where [`Initial::place`] says.
+    pub(super) fn unit(&self, place: u32) -> Option<u32> {
+        let Geometry {
+            planes,
+            blocks,
+            pages,
+            units,
+            capacity,
+            ..
+        } = self.shape;
+        let (plane, within) = (
+            place / (blocks * pages * units),
+            place % (blocks * pages * units),
+        );
+        match self.state {
+            State::Empty => None,
+            State::Full => {
+                let page = (within / units) * planes + plane;
+                let unit = u64::from(page) * u64::from(units) + u64::from(within % units);
+                u32::try_from(unit).ok().filter(|unit| *unit < capacity)
+            }
+            State::Random => {
+                let slots = self.shape.block_units();
+                let (block, slot) = ((within / slots) as usize, within % slots);
+                let [from, to] = *self.before.get(block..block + 2)?.first_chunk()?;
+                let many = u64::from(to - from);
+                let nth = (u64::from(slot) * many).div_ceil(u64::from(slots));
+                if nth >= many || nth * u64::from(slots) / many != u64::from(slot) {
+                    return None;
+                }
+                let share = self.shape.share(plane);
+                let index = Some(from + nth as u32).filter(|index| *index < share)?;
+                Some(scramble(index, share, u64::from(plane), true) * planes + plane)
+            }
+        }
+    }
+}
+
+/// Valid units before each of so many blocks, from the oldest on, and of all.
+fn profile(shape: &Geometry, used: u32) -> Vec<u32> {
+    let all = f64::from(shape.share(0));
+    let share = all / (f64::from(used) * f64::from(shape.block_units()));
+    let mean = |c: f64| (1.0 - libm::exp(-c)) / c;
+    let (mut low, mut high) = (1e-9, 1e3);
+    for _ in 0..200 {
+        let middle = (low + high) / 2.0;
+        if mean(middle) > share {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    let c = low;
+    // Of the blocks that are older than a share x of all, these are the units.
+    let older = |x: f64| (libm::exp(-c * x) - libm::exp(-c)) / (1.0 - libm::exp(-c));
+    let of = |index: u32| {
+        let x = 1.0 - f64::from(index) / f64::from(used);
+        libm::round(all * older(x)) as u32
+    };
+    let mut before: Vec<u32> = (0..=used).map(of).collect();
+    // No block has more than it has room for.
+    for index in (0..used as usize).rev() {
+        before[index] = before[index].max(before[index + 1].saturating_sub(shape.block_units()));
+    }
+    before
+}
+
+/// A permutation of the numbers below `bound`, or the way back.
+fn scramble(number: u32, bound: u32, key: u64, back: bool) -> u32 {
+    let bits = (32 - bound.saturating_sub(1).leading_zeros())
+        .div_ceil(2)
+        .max(1);
+    let mask = (1_u64 << bits) - 1;
+    let round = |half: u64, round: u64| mix(half ^ (key << 8 | round) << 32) & mask;
+    let mut number = u64::from(number);
+    loop {
+        let (mut left, mut right) = (number >> bits, number & mask);
+        for step in 0..4 {
+            if back {
+                (left, right) = (right ^ round(left, 3 - step), left);
+            } else {
+                (left, right) = (right, left ^ round(right, step));
+            }
+        }
+        number = left << bits | right;
+        if number < u64::from(bound) {
+            return number as u32;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPE: Geometry = Geometry {
+        channels: 2,
+        dies: 2,
+        planes: 4,
+        blocks: 12,
+        pages: 8,
+        units: 3,
+        unit_blocks: 8,
+        capacity: 801,
+    };
+
+    #[test]
+    fn every_unit_has_a_place_of_its_own_and_back_and_blocks_count_them() {
+        for state in [State::Full, State::Random] {
+            let initial = Initial::new(state, SHAPE, 2);
+            let mut valid = vec![0; (SHAPE.planes * SHAPE.blocks) as usize];
+            let mut seen = vec![false; SHAPE.places() as usize];
+            for unit in 0..SHAPE.capacity {
+                let place = initial.place(unit).unwrap();
+                assert!(!std::mem::replace(&mut seen[place as usize], true));
+                assert_eq!(initial.unit(place), Some(unit), "{state:?}");
+                valid[(place / SHAPE.block_units()) as usize] += 1;
+            }
+            for place in (0..SHAPE.places()).filter(|place| !seen[*place as usize]) {
+                assert_eq!(initial.unit(place), None, "{state:?} {place}");
+            }
+            for (block, valid) in valid.iter().enumerate() {
+                let block = block as u32;
+                assert_eq!(initial.valid(block), *valid, "{state:?} {block}");
+                let used = block % SHAPE.blocks < initial.used(block / SHAPE.blocks);
+                assert!(used || *valid == 0);
+            }
+        }
+    }
+
+    #[test]
+    fn after_random_writes_older_blocks_have_less_and_the_youngest_is_nearly_full() {
+        let initial = Initial::new(State::Random, SHAPE, 2);
+        let valid: Vec<u32> = (0..10).map(|block| initial.valid(block)).collect();
+        assert!(valid.is_sorted(), "{valid:?}");
+        assert!(valid[9] >= 23 && valid[0] < 18, "{valid:?}");
+    }
+
+    #[test]
+    fn a_permutation_is_one() {
+        for bound in [1, 2, 3, 17, 1_000] {
+            let mut found: Vec<u32> = (0..bound)
+                .map(|number| scramble(number, bound, 5, false))
+                .collect();
+            for (number, there) in found.iter().enumerate() {
+                assert_eq!(scramble(*there, bound, 5, true), number as u32);
+            }
+            found.sort_unstable();
+            assert!(found.into_iter().eq(0..bound));
+        }
+    }
+}
