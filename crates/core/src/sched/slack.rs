@@ -347,12 +347,13 @@ fn check(
     seed: u64,
 ) -> Result<(), ConfigError> {
     let (oracle, mut rng) = (blueprint.exact(), Rng::stream(seed, "slack"));
-    let last = blueprint.capacity().0.saturating_sub(PAGE.0);
+    let len = PAGE.min(blueprint.capacity());
+    let last = blueprint.capacity().0 - len.0;
     let mut times: Vec<Duration> = Vec::with_capacity(TRIED);
     for tried in 0..TRIED as u64 {
         // From the arm's place at rest, at many angles; a random way to go is two thirds of that on average, so this is on the safe side.
         let now = Instant(tried * 1_234_567);
-        times.push(oracle.service_time(now, Op::Read, Pba(rng.below(last + 1)), PAGE));
+        times.push(oracle.service_time(now, Op::Read, Pba(rng.below(last + 1)), len));
     }
     times.sort_unstable();
     let needed = times[TRIED * 99 / 100];

@@ -251,8 +251,9 @@ impl Cfq {
         if expected <= target {
             return Duration(whole as u64);
         }
-        let low = whole.min(2 * self.set.slice_idle.0 as i64 * whole / base.max(1));
-        Duration((whole * target / expected).max(low) as u64)
+        let low = scaled(2 * self.set.slice_idle.0, whole as u64, base as u64);
+        let fits = scaled(whole as u64, target as u64, expected as u64);
+        Duration(fits.max(low.min(whole as u64)))
     }
 
     fn waiting_in(&self, class: Class) -> usize {
@@ -440,7 +441,7 @@ impl Cfq {
             Tree::Async => {
                 let of_all = target * count / self.busy.max(1) as u64;
                 let [own, sync] = self.set.slice.map(|slice| slice.0);
-                slice.min(of_all) * own / sync.max(1)
+                scaled(slice.min(of_all), own, sync)
             }
             _ => slice.max(2 * self.set.slice_idle.0),
         };
@@ -567,6 +568,12 @@ impl Cfq {
         }
         stop.id
     }
+}
+
+/// A time by the ratio of two others.
+fn scaled(time: u64, by: u64, of: u64) -> u64 {
+    let scaled = u128::from(time) * u128::from(by) / u128::from(of.max(1));
+    u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 
 impl Scheduler for Cfq {
