@@ -516,6 +516,11 @@ pub trait Blueprint: Send + Sync {
     /// Whether a write ends before its data are on the medium, and whether a power cut loses it then.
     fn cache(&self) -> WriteCache;
 
+    /// How many commands a drive may have at a time: [`Drive::depth`].
+    fn depth(&self) -> u32 {
+        1
+    }
+
     /// Whether a discard tells it something, as it keeps a map of what is in use. Placements without a map of their own pass it on then.
     fn keeps_map(&self) -> bool {
         false

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use crate::contract::{Blueprint, Claims, Drive, Faults, Merging, Oracle, Placement, Scheduler};
 use crate::drive::oracle::unasked;
+use crate::drive::queued::DEPTH_KNOB;
 use crate::drive::{self, faulty, protection};
 use crate::ids::DriveId;
 use crate::registry::{
@@ -193,6 +194,9 @@ impl StackConfig {
         // Whatever was asked for, a result says what there was.
         for (_, value) in part.knobs.iter_mut().filter(|(key, _)| key == "cache") {
             *value = KnobValue::Text(blueprint.cache().name().to_owned());
+        }
+        for (_, value) in part.knobs.iter_mut().filter(|(key, _)| key == DEPTH_KNOB) {
+            *value = KnobValue::Integer(blueprint.depth().into());
         }
         let protected = protection::is_on(knobs);
         part.knobs

@@ -90,6 +90,10 @@ impl Blueprint for QueuedBlueprint {
         self.bare.cache()
     }
 
+    fn depth(&self) -> u32 {
+        self.depth
+    }
+
     fn keeps_map(&self) -> bool {
         self.bare.keeps_map()
     }

@@ -6,6 +6,7 @@ use nearslot_core::ids::IoId;
 use nearslot_core::io::Command;
 use nearslot_core::op::Op;
 use nearslot_core::registry::KnobValue;
+use nearslot_core::rng::Rng;
 use nearslot_core::units::{Blocks, Instant, Pba};
 
 use crate::support::carry_out;
@@ -132,4 +133,55 @@ fn a_mistake_in_a_drive_file_names_drive_and_key() {
         "{error}"
     );
     assert_eq!(error.nearest.as_deref(), Some("heads"));
+}
+
+/// Megabytes per second of reads of so many blocks, at random or in sequence, so many at a time.
+fn reading_rate(name: &str, blocks: u64, depth: u32, in_sequence: bool) -> f64 {
+    let text = drive::catalog_text(name).unwrap();
+    let (blueprint, _) = drive::read(name, text, &[]).unwrap();
+    let mut drive = blueprint.drive();
+    let places = blueprint.capacity().0 / blocks;
+    let mut rng = Rng::stream(1, name);
+    let (mut now, mut sent, mut ended) = (Instant::ZERO, 0, 0);
+    let mut free: Vec<u32> = (0..depth).collect();
+    while ended < 4_000 {
+        while let Some(io) = free.pop() {
+            let place = if in_sequence { sent } else { rng.below(places) };
+            sent += 1;
+            let command = Command {
+                io: IoId(io),
+                op: Op::Read,
+                at: Pba(place * blocks),
+                len: Blocks(blocks),
+                fua: false,
+            };
+            drive.submit(now, &command);
+        }
+        now = drive.next_event().unwrap();
+        if let Some(done) = drive.advance(now) {
+            free.push(done.io.0);
+            ended += 1;
+        }
+    }
+    (ended * blocks * 512) as f64 / now.since(Instant::ZERO).as_ms() / 1e3
+}
+
+#[test]
+fn flash_reads_as_fast_as_its_file_says() {
+    let near = |name, blocks, depth, in_sequence, expected: f64| {
+        let rate = reading_rate(name, blocks, depth, in_sequence);
+        assert!(
+            (rate / expected - 1.0).abs() < 0.02,
+            "{name}, {depth} at a time: {rate} MB/s, not {expected}"
+        );
+    };
+    near("plextor-px-256m5s", 256, 8, true, 515.0);
+    near("plextor-px-256m5s", 8, 32, false, 160.0);
+    near("plextor-px-256m5s", 8, 1, false, 23.0);
+    near("sata-tlc-500gb", 256, 8, true, 560.0);
+    near("sata-tlc-500gb", 8, 32, false, 95_000.0 * 4.096e-3);
+    near("sata-tlc-500gb", 8, 1, false, 8_600.0 * 4.096e-3);
+    near("nvme-tlc-1tb", 256, 32, true, 7_000.0);
+    near("nvme-tlc-1tb", 8, 512, false, 1e6 * 4.096e-3);
+    near("nvme-tlc-1tb", 8, 1, false, 22_000.0 * 4.096e-3);
 }

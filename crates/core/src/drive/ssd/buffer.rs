@@ -296,3 +296,53 @@ impl Leaving {
         count: 0,
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs of blocks that are not on the medium.
+    fn unwritten(buffer: &Buffer) -> Vec<(u64, u64)> {
+        let mut out = Vec::new();
+        buffer.unwritten(8, &mut out);
+        out.iter().map(|run| (run.at.0, run.len.0)).collect()
+    }
+
+    #[test]
+    fn a_newer_version_has_what_an_older_one_had_that_is_on_its_way() {
+        let mut buffer = Buffer::new(16, 4);
+        assert!(!buffer.put(3, 0b0000_1111));
+        assert!(
+            buffer.put(3, 0b0001_0000),
+            "it waits, and takes no more room"
+        );
+        let older = buffer.leave(1);
+        assert!(!buffer.put(3, 0b1000_0000));
+        assert!(buffer.has(3, 0b1001_1111) && !buffer.has(3, 0b0110_0000));
+        let newer = buffer.leave(1);
+        assert_eq!(buffer.units(newer).next(), Some((3, 0b1001_1111)));
+        assert_eq!(unwritten(&buffer), [(24, 5), (31, 1)]);
+        // The newer one may be there first, and then nothing of the unit can be lost.
+        buffer.safe(newer);
+        assert_eq!(unwritten(&buffer), []);
+        buffer.safe(older);
+        assert!(buffer.flush().is_none(), "nothing is left");
+    }
+
+    #[test]
+    fn a_flush_waits_for_what_was_there_and_for_nothing_that_came_later() {
+        let mut buffer = Buffer::new(16, 4);
+        buffer.put(1, 1);
+        buffer.put(2, 1);
+        let flush = buffer.flush().unwrap();
+        buffer.put(5, 1);
+        // Written again, but the flush was promised the older version, which has gone into it.
+        buffer.put(2, 2);
+        let [first, second, third] = [1, 1, 1].map(|most| buffer.leave(most));
+        buffer.safe(third);
+        buffer.safe(first);
+        assert!(!buffer.is_flushed(flush));
+        buffer.safe(second);
+        assert!(buffer.is_flushed(flush));
+    }
+}

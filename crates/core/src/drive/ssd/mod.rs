@@ -146,6 +146,10 @@ impl Blueprint for SsdBlueprint {
         self.host.cache
     }
 
+    fn depth(&self) -> u32 {
+        self.host.depth
+    }
+
     fn keeps_map(&self) -> bool {
         true
     }
