@@ -332,7 +332,7 @@ fn who_has_no_bytes_is_told_all_but_which_move() {
         let (start, len) = (rng.below(40 * TRACK * PAGE), 1 + rng.below(TRACK * PAGE));
         let [told, untold] = both.each_mut().map(|played| {
             let mut orders = played.done(id, op, start, len);
-            played.now = played.now + HIT;
+            played.now += HIT;
             played.memory.timer(played.now);
             orders.extend(played.orders());
             orders

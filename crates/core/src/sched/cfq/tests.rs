@@ -29,20 +29,20 @@ fn a_slice_is_100_ms_or_40_and_a_fifth_more_or_less_for_each_level() {
 }
 
 /// So many processes read; how long a slice of one is, once their number is known.
-fn slice_among(processes: u32) -> f64 {
+fn slice_among(processes: u32) -> Duration {
     let mut bench = cfq();
     for process in 0..processes {
         bench.read(process, u64::from(process) * 1_000_000, 8);
     }
-    let slices = (0..40).map(|_| bench.own.slice_of(0).as_ms());
+    let slices = (0..40).map(|_| bench.own.slice_of(0));
     slices.last().unwrap()
 }
 
 #[test]
 fn slices_are_shortened_so_that_all_have_one_in_300_ms_but_not_below_two_idling_times() {
-    assert_eq!(slice_among(3), 100.0);
-    assert!((slice_among(10) - 30.0).abs() < 1.0, "{}", slice_among(10));
-    assert_eq!(slice_among(40), 16.0);
+    assert_eq!(slice_among(3), Duration::from_ms(100));
+    assert_eq!(slice_among(10), Duration::from_ms(30));
+    assert_eq!(slice_among(40), Duration::from_ms(16));
 }
 
 #[test]

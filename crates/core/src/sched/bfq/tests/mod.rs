@@ -255,12 +255,12 @@ fn the_drive_waits_8_or_2_or_20_ms() {
                 .begin_idling(bench.now, bench.own.in_service.unwrap());
         }
         assert_eq!(bench.start(), None, "{other} waits");
-        bench.waits_until.unwrap().since(bench.now).as_ms()
+        bench.waits_until.unwrap().since(bench.now)
     };
-    assert_eq!(waits(false, false), 8.0);
-    assert_eq!(waits(true, false), 2.0);
-    assert_eq!(waits(false, true), 20.0);
-    assert_eq!(waits(true, true), 20.0);
+    assert_eq!(waits(false, false), Duration::from_ms(8));
+    assert_eq!(waits(true, false), Duration::from_ms(2));
+    assert_eq!(waits(false, true), Duration::from_ms(20));
+    assert_eq!(waits(true, true), Duration::from_ms(20));
 }
 
 #[test]

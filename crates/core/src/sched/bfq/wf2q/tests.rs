@@ -211,9 +211,9 @@ fn who_always_has_work_gets_its_share_whatever_the_budgets() {
         for one in 0..ids.len() {
             for other in 0..ids.len() {
                 // served / weight of one is at most that of the other and a budget of each by its weight.
-                let (a, b) = (weights[one] as i128, weights[other] as i128);
-                let apart = served[one] as i128 * b - served[other] as i128 * a;
-                let slack = most as i128 * (a + b) + (a * b) / 1_000;
+                let (a, b) = (i128::from(weights[one]), i128::from(weights[other]));
+                let apart = i128::from(served[one]) * b - i128::from(served[other]) * a;
+                let slack = i128::from(most) * (a + b) + (a * b) / 1_000;
                 assert!(apart <= slack, "{served:?} of {weights:?} in {seed}");
             }
         }
