@@ -203,8 +203,8 @@ fn faults_of(rng: &mut Rng, parts: &mut Vec<String>) -> String {
 
 /// Claims of some streams, where the scheduler goes by them.
 fn claims_of(rng: &mut Rng, scenario: &str, parts: &mut Vec<String>) -> String {
-    let asks = |name: &&str| scenario.contains(&format!("sched = '{name}"));
-    if !["bfq", "cfq", "slack"].iter().any(|name| asks(&name)) {
+    let asks = |name: &str| scenario.contains(&format!("sched = '{name}"));
+    if !["bfq", "cfq", "slack"].into_iter().any(asks) {
         parts.push("claims none".to_owned());
         return "none".to_owned();
     }
