@@ -144,7 +144,7 @@ fn reading_rate(name: &str, blocks: u64, depth: u32, in_sequence: bool) -> f64 {
     let mut rng = Rng::stream(1, name);
     let (mut now, mut sent, mut ended) = (Instant::ZERO, 0, 0);
     let mut free: Vec<u32> = (0..depth).collect();
-    while ended < 4_000 {
+    while ended < 40_000 {
         while let Some(io) = free.pop() {
             let place = if in_sequence { sent } else { rng.below(places) };
             sent += 1;
@@ -171,7 +171,7 @@ fn flash_reads_as_fast_as_its_file_says() {
     let near = |name, blocks, depth, in_sequence, expected: f64| {
         let rate = reading_rate(name, blocks, depth, in_sequence);
         assert!(
-            (rate / expected - 1.0).abs() < 0.02,
+            (rate / expected - 1.0).abs() < 0.04,
             "{name}, {depth} at a time: {rate} MB/s, not {expected}"
         );
     };

@@ -1,9 +1,9 @@
 //! The flash chips and the channels that they hang on: what each die does, and what waits for it.
 //!
 //! A die does one operation at a time. A read is sensed, then sent over the channel; a page to be programmed is received over the channel, then
-//! programmed; a block is erased without moving anything. A channel moves for one die at a time: first what was read, as dies wait with it,
-//! then what is to be programmed, each in the order in which it came. A command to sense needs a channel that is free, but takes
-//! no time of it that counts.
+//! programmed; a block is erased without moving anything. A channel moves for one die at a time: first commands to sense, which
+//! take no time of it that counts, then what was read, as dies wait with it, then what is to be programmed, each in the order in which it came. Were
+//! commands behind what was read, all dies of a channel would fall into step, and sense together and send together.
 //!
 //! A die that is free takes reads first, then programs, then what collection wants; where free blocks are nearly out, collection goes first. A
 //! read may stop a program or an erase that is under way, if the chips can do that: the die needs a while to stop, does all reads that there
@@ -148,7 +148,8 @@ struct Die {
 #[derive(Debug, Default)]
 struct Channel {
     busy: bool,
-    /// Dies that wait with what they read, and those that wait for something to do.
+    /// Dies that wait to be told to read, with what they read, and for what they are to program.
+    asks: VecDeque<u32>,
     out: VecDeque<u32>,
     into: VecDeque<u32>,
 }
@@ -318,7 +319,11 @@ impl Chips {
         if !waits {
             self.due.set(die as usize, Some(now + self.times.erase));
         } else if self.channels[channel].busy {
-            self.channels[channel].into.push_back(die);
+            let own = &mut self.channels[channel];
+            match phase {
+                Phase::Asks => own.asks.push_back(die),
+                _ => own.into.push_back(die),
+            }
         } else {
             self.begin(now, die);
         }
@@ -347,7 +352,8 @@ impl Chips {
         self.channels[channel].busy = false;
         while !self.channels[channel].busy {
             let own = &mut self.channels[channel];
-            let Some(next) = own.out.pop_front().or_else(|| own.into.pop_front()) else {
+            let next = own.asks.pop_front().or_else(|| own.out.pop_front());
+            let Some(next) = next.or_else(|| own.into.pop_front()) else {
                 return;
             };
             self.begin(now, next);

@@ -101,7 +101,7 @@ fn a_flush_leaves_nothing_and_a_forced_write_is_safe() {
                 Op::Flush => assert_eq!(bench.volatile(Duration::ZERO), []),
                 // Drives without mechanics name all blocks, as they do not know which.
                 Op::Write if fua && (text == buffered || text == SSD) => {
-                    assert_eq!(bench.lost(at, len), 0)
+                    assert_eq!(bench.lost(at, len), 0);
                 }
                 Op::Write if !fua => listed += u64::from(bench.lost(at, len) > 0),
                 _ => {}

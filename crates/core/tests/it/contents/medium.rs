@@ -198,7 +198,7 @@ impl Medium {
         let mut told: BTreeMap<&str, u64> = BTreeMap::new();
         for drive in drives {
             drive.tell_faults(&mut |measure, number| {
-                *told.entry(measure.name).or_default() += number
+                *told.entry(measure.name).or_default() += number;
             });
         }
         assert!(!told.is_empty(), "no drive tells anything");
