@@ -324,6 +324,16 @@ fn one_late_request_a_turn_jumps_the_order() {
         order,
         [near[0], late[0], late[1], near[3], near[2], near[1]]
     );
+    // A nearer one that comes before it has gone does not go before it.
+    let mut bench = Bench::plain();
+    let late = bench.read(1, 900, 8);
+    bench.wait(125);
+    let near = [bench.read(1, 0, 8), bench.read(1, 8, 8)];
+    assert_eq!(bench.start(), Some(near[0]));
+    let nearer = bench.read(1, 8, 8);
+    assert_eq!(bench.start(), Some(late));
+    assert_eq!(bench.start(), Some(near[1]));
+    assert_eq!(bench.start(), Some(nearer));
     // 124 ms are not late.
     let mut bench = Bench::plain();
     let early = [bench.read(1, 900, 8), bench.read(1, 800, 8)];
