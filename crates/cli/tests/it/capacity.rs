@@ -54,7 +54,10 @@ const REFUSED: &[(&[&str], i32, &[&str])] = &[
     (
         &["--vary", "speed=1,2"],
         2,
-        &["vary speed", "buffer, faults, claims, drive and their knobs"],
+        &[
+            "vary speed",
+            "buffer, faults, claims, drive and their knobs",
+        ],
     ),
     (&["--vary", "seed=1,2"], 2, &["vary seed"]),
     (&["--resolution", "0"], 2, &["resolution = 0", "0.1 to 50"]),
