@@ -33,6 +33,19 @@ impl Class {
     }
 }
 
+/// Streams that are named by a setting have numbers below this.
+const NAMED: u32 = 1 << 20;
+
+/// What a setting says of streams: a list of `STREAM=VALUE`, separated by spaces. None if it makes no sense.
+pub fn by_stream<T>(text: &str, value: impl Fn(&str) -> Option<T>) -> Option<Vec<(StreamId, T)>> {
+    let pair = |word: &str| {
+        let (stream, of) = word.split_once('=')?;
+        let stream = stream.parse().ok().filter(|stream| *stream < NAMED)?;
+        Some((StreamId(stream), value(of)?))
+    };
+    text.split_whitespace().map(pair).collect()
+}
+
 /// What is known of who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stream {

@@ -4,25 +4,12 @@
 //! the results. A priority that a request brings along still counts for class and level, as in Linux a process may change its own.
 
 use crate::contract::Claims;
-use crate::ids::{GroupId, StreamId};
+use crate::ids::GroupId;
 use crate::registry::{ConfigError, Knob, Knobs, Spec};
-use crate::stream::{Class, Stream};
+use crate::stream::{Class, Stream, by_stream};
 
 /// Words of classes, in the order of [`Class::ALL`].
 const CLASSES: [&str; 3] = ["real-time", "best-effort", "idle"];
-/// Streams have numbers below this.
-const STREAMS: u32 = 1 << 20;
-
-/// The pairs of a setting; none if it makes no sense.
-fn pairs<T>(text: &str, value: impl Fn(&str) -> Option<T>) -> Option<Vec<(StreamId, T)>> {
-    let pair = |word: &str| {
-        let (stream, of) = word.split_once('=')?;
-        let stream = stream.parse().ok().filter(|stream| *stream < STREAMS)?;
-        Some((StreamId(stream), value(of)?))
-    };
-    text.split_whitespace().map(pair).collect()
-}
-
 fn number(text: &str, least: u16, most: u16) -> Option<u16> {
     let number = text.parse().ok();
     number.filter(|number| (least..=most).contains(number))
@@ -57,7 +44,7 @@ fn say<T: Copy>(
 ) -> Result<(), ConfigError> {
     let text = knobs.choice(key);
     let mut before = Vec::new();
-    for (stream, value) in pairs(text, value).expect("knobs are checked") {
+    for (stream, value) in by_stream(text, value).expect("knobs are checked") {
         if before.contains(&stream) {
             let key = format!("told.{key}");
             let allowed = format!("one value for each stream, and {} has two", stream.0);
@@ -131,28 +118,28 @@ pub(super) static SPEC: Spec<Claims> = Spec {
         Knob::text(
             "weight",
             "",
-            |text| pairs(text, weight).is_some(),
+            |text| by_stream(text, weight).is_some(),
             "STREAM=WEIGHT, several separated by spaces, with weights from 1 to 1000, such as \"0=500 3=50\"",
             "shares, compared with those of others: 100 unless told; in a group, that of the group",
         ),
         Knob::text(
             "class",
             "",
-            |text| pairs(text, class).is_some(),
+            |text| by_stream(text, class).is_some(),
             "STREAM=CLASS, several separated by spaces, with real-time, best-effort or idle",
             "scheduling classes: best-effort unless told",
         ),
         Knob::text(
             "level",
             "",
-            |text| pairs(text, level).is_some(),
+            |text| by_stream(text, level).is_some(),
             "STREAM=LEVEL, several separated by spaces, with levels from 0, the most urgent, to 7",
             "priorities within the class: 4 unless told",
         ),
         Knob::text(
             "group",
             "",
-            |text| pairs(text, group).is_some(),
+            |text| by_stream(text, group).is_some(),
             "STREAM=GROUP, several separated by spaces, with groups from 0, the root, to 10000",
             "streams that share one share: 0, the root, unless told",
         ),
@@ -167,6 +154,7 @@ pub(super) static SPEC: Spec<Claims> = Spec {
 mod tests {
     use super::*;
     use crate::config::PartConfig;
+    use crate::ids::StreamId;
 
     fn told(part: &str) -> Result<Claims, String> {
         let part: PartConfig = part.parse().unwrap();

@@ -8,6 +8,7 @@ mod by_block;
 pub(crate) mod desk;
 mod habits;
 mod line;
+mod queueing;
 mod sweep;
 mod waiting;
 

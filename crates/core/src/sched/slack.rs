@@ -18,6 +18,8 @@
 //! take. Whether it is kept beside others hangs on how long their commands are; it is counted. O(log n) for each I/O, and a look at each stream with a target; nothing is allocated once there are as
 //! many streams as there get.
 
+use std::collections::BTreeSet;
+
 use crate::contract::{Blueprint, Next, Scheduler, View};
 use crate::ids::{GroupId, IoId, StreamId};
 use crate::io::{DriveDone, Io};
@@ -27,7 +29,7 @@ use crate::op::Op;
 use crate::registry::{ConfigError, Knob, Knobs, Spec};
 use crate::rng::Rng;
 use crate::sorted::{Keyed, Sorted};
-use crate::stream::Streams;
+use crate::stream::{Streams, by_stream};
 use crate::units::{Blocks, Duration, Instant, Pba};
 
 use super::habits::Habits;
@@ -41,8 +43,6 @@ const PAGE: Blocks = Blocks(8);
 const WINDOW: Duration = Duration::from_ms(1_000);
 /// Of those without a target one that waited so long jumps the order of its party, once a quantum.
 const LATE: Duration = Duration::from_ms(500);
-/// Streams have numbers below this.
-const STREAMS: u32 = 1 << 20;
 /// Distances backward count twice, and beyond 16 MiB are no way back.
 const REACH: Reach = Reach {
     back_max: Blocks(32_768),
@@ -101,7 +101,7 @@ struct Home {
 }
 
 /// Somebody who has requests, by what it has had of the drive.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ready {
     had: u64,
     at: usize,
@@ -290,6 +290,9 @@ impl Slack {
         let had = party.had;
         let now = (!party.waiting.is_empty()).then_some(Ready { had, at });
         let before = std::mem::replace(&mut party.ready, now);
+        if now == before {
+            return;
+        }
         if let Some(before) = before {
             let taken = self.ready.take(&before.key());
             assert!(taken.is_some(), "{before:?} stands elsewhere");
@@ -319,22 +322,15 @@ impl Slack {
     }
 }
 
-/// The pairs of the setting; none if it makes no sense.
+/// The targets of the setting, one of each stream; none if it makes no sense.
 fn targets(text: &str) -> Option<Vec<(StreamId, Duration)>> {
-    let mut found: Vec<(StreamId, Duration)> = Vec::new();
-    for word in text.split_whitespace() {
-        let (stream, target) = word.split_once('=')?;
-        let stream = stream.parse().ok().filter(|stream| *stream < STREAMS)?;
-        let ms = target
-            .parse()
-            .ok()
-            .filter(|ms| (0.001..=1e6).contains(ms))?;
-        if found.iter().any(|(of, _)| of.0 == stream) {
-            return None;
-        }
-        found.push((StreamId(stream), Duration::from_ms_f64(ms)));
-    }
-    Some(found)
+    let target = |ms: &str| {
+        let ms = ms.parse().ok().filter(|ms| (0.001..=1e6).contains(ms))?;
+        Some(Duration::from_ms_f64(ms))
+    };
+    let found = by_stream(text, target)?;
+    let streams: BTreeSet<StreamId> = found.iter().map(|(stream, _)| *stream).collect();
+    (streams.len() == found.len()).then_some(found)
 }
 
 /// Whether the drive could keep each target at all.

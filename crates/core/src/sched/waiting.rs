@@ -8,8 +8,37 @@
 
 use crate::ids::{IoId, StreamId};
 use crate::list::{Handle, List, Pool};
+use crate::registry::{Knob, Knobs};
 use crate::sorted::{Cursor, Keyed, Sorted};
 use crate::units::{Blocks, Instant, Pba};
+
+pub(super) const EXPIRE_SYNC: Knob = Knob::integer(
+    "fifo_expire_sync_ms",
+    125,
+    0..=3_600_000,
+    "milliseconds after which a request that somebody waits for jumps the order of its process, once a turn",
+);
+
+pub(super) const EXPIRE_ASYNC: Knob = Knob::integer(
+    "fifo_expire_async_ms",
+    250,
+    0..=3_600_000,
+    "the same of writes that nobody waits for",
+);
+
+pub(super) const BACK_SEEK_MAX: Knob = Knob::integer(
+    "back_seek_max_kib",
+    16_384,
+    0..=1_073_741_824,
+    "KiB backward that are still a way to the next request",
+);
+
+pub(super) const BACK_SEEK_PENALTY: Knob = Knob::integer(
+    "back_seek_penalty",
+    2,
+    1..=1_000,
+    "what a distance backward is multiplied by",
+);
 
 /// A request in block order.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +80,14 @@ pub(super) struct Reach {
 }
 
 impl Reach {
+    /// As it is set.
+    pub(super) fn of(knobs: &Knobs) -> Reach {
+        Reach {
+            back_max: Blocks(2 * knobs.integer(BACK_SEEK_MAX.name)),
+            penalty: knobs.integer(BACK_SEEK_PENALTY.name),
+        }
+    }
+
     /// How far a request is; none beyond the way back.
     fn distance(&self, from: Pba, to: Pba) -> Option<u64> {
         let back = from.0.saturating_sub(to.0);

@@ -362,7 +362,7 @@ impl Chips {
 
     /// Lets the die go on that is due. The operation that ended with that, and its die, which rests until it is told to go on.
     pub(super) fn advance(&mut self, now: Instant) -> Option<(u32, Operation)> {
-        let die = self.due.due_by(now, 0).expect("one is due") as u32;
+        let die = self.due.winner().expect("one is due") as u32;
         self.due.set(die as usize, None);
         let own = &mut self.dies[die as usize];
         match own.phase {

@@ -438,7 +438,7 @@ impl Drive for SsdDrive {
                 let news = self.medium.advance(chips);
                 self.hear(chips, news);
             } else {
-                let slot = self.due.due_by(slots, 0).expect("one is due") as u32;
+                let slot = self.due.winner().expect("one is due") as u32;
                 if let Some(done) = self.slot_due(slots, slot) {
                     return Some(done);
                 }

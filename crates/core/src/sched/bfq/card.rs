@@ -1,11 +1,11 @@
 //! What can be set of `bfq`, and what it counts.
 
-use super::super::waiting::Reach;
+use super::super::waiting::{self, Reach};
 use super::Bfq;
 use crate::contract::Scheduler;
 use crate::measure::Measure;
 use crate::registry::{Knob, Knobs, Spec};
-use crate::units::{Blocks, Duration};
+use crate::units::Duration;
 
 /// What can be set.
 pub(super) struct Settings {
@@ -35,12 +35,9 @@ impl Settings {
             slice_idle: knobs.duration_ms("slice_idle_ms").max(least),
             timeout: knobs.duration_ms("timeout_sync_ms"),
             max_budget: knobs.integer("max_budget"),
-            expire_sync: knobs.duration_ms("fifo_expire_sync_ms"),
-            expire_async: knobs.duration_ms("fifo_expire_async_ms"),
-            reach: Reach {
-                back_max: Blocks(2 * knobs.integer("back_seek_max_kib")),
-                penalty: knobs.integer("back_seek_penalty"),
-            },
+            expire_sync: knobs.duration_ms(waiting::EXPIRE_SYNC.name),
+            expire_async: knobs.duration_ms(waiting::EXPIRE_ASYNC.name),
+            reach: Reach::of(knobs),
             low_latency: knobs.flag("low_latency"),
             strict,
             nr_requests: knobs.integer("nr_requests"),
@@ -100,30 +97,10 @@ pub(in crate::sched) static SPEC: Spec<dyn Scheduler> = Spec {
             0..=2_147_483_647,
             "blocks that a turn may take; 0 is what the drive moves in timeout_sync_ms at its peak rate, as estimated",
         ),
-        Knob::integer(
-            "fifo_expire_sync_ms",
-            125,
-            0..=3_600_000,
-            "milliseconds after which a request that somebody waits for jumps the order of its process, once a turn",
-        ),
-        Knob::integer(
-            "fifo_expire_async_ms",
-            250,
-            0..=3_600_000,
-            "the same of writes that nobody waits for",
-        ),
-        Knob::integer(
-            "back_seek_max_kib",
-            16_384,
-            0..=1_073_741_824,
-            "KiB backward that are still a way to the next request",
-        ),
-        Knob::integer(
-            "back_seek_penalty",
-            2,
-            1..=1_000,
-            "what a distance backward is multiplied by",
-        ),
+        waiting::EXPIRE_SYNC,
+        waiting::EXPIRE_ASYNC,
+        waiting::BACK_SEEK_MAX,
+        waiting::BACK_SEEK_PENALTY,
         Knob::flag(
             "low_latency",
             true,

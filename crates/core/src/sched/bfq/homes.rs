@@ -55,6 +55,12 @@ impl Bfq {
         group
     }
 
+    /// What a group that is known has here and on the drive.
+    pub(super) fn allocated_mut(&mut self, id: GroupId) -> &mut u64 {
+        let group = self.groups[id.index()].as_mut();
+        &mut group.expect("the group is known").allocated
+    }
+
     /// A queue without requests.
     pub(super) fn create(&mut self, now: Instant, claim: Claim, sync: bool) -> QueueKey {
         let group = self.groups[claim.group.index()]
@@ -179,13 +185,8 @@ impl Bfq {
         if busy {
             self.fair.withdraw(now, entity);
         }
-        for (group, counts) in [(before, false), (claim.group, true)] {
-            let group = self.groups[group.index()].as_mut().expect("it is known");
-            match counts {
-                true => group.allocated += allocated,
-                false => group.allocated -= allocated,
-            }
-        }
+        *self.allocated_mut(before) -= allocated;
+        *self.allocated_mut(claim.group) += allocated;
         let group = self.groups[claim.group.index()].expect("it is known").key;
         self.fair.move_to(entity, group);
         self.queue_mut(key).claim = claim;

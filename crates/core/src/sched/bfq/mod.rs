@@ -5,18 +5,18 @@
 //! ```text
 //! wf2q       who has the next turn: shares by weight, whatever the budgets
 //! turn       how much a turn may take, why it ends, what it is charged as
-//! waiting    which request of a queue goes next
 //! idling     when the drive waits for the queue that is served, though others have requests
 //! inject     what of others may be served meanwhile
 //! raise      whose weight is raised for a while: interactive and soft real-time processes
 //! burst      who is not favoured, as too many came at once
 //! merge      whose queues become one
-//! habits     what is known of a process: whether it seeks, thinks, keeps asking
-//! rate       what is known of the drive: its peak rate, whether it has a queue
+//! homes      who puts its requests where
+//! rate       how fast the drive is at best
 //! totals     what is counted over all queues
 //! ```
 //!
-//! Facts are those of `block/bfq-iosched.c`, Linux 6.12, with its constants, restated. A process is a stream; streams never end. Differently from there: one that
+//! What is shared with `cfq` lies beside this folder: which request of a queue goes next (`waiting.rs`), what is known of a process (`habits.rs`), whether the drive has a
+//! queue (`queueing.rs`). Facts are those of `block/bfq-iosched.c`, Linux 6.12, with its constants, restated. A process is a stream; streams never end. Differently from there: one that
 //! asks for less than 16 KiB while it is waited for is served at once (Linux holds that back until the drive is asked again, which is at once, too);
 //! nothing is known of requests for metadata; a group is charged once a turn (`wf2q.rs`); of those that may be injected, the one that has been busy longest
 //! comes first; there is one actuator. O(log n) in queues for each I/O, but for a search for what may be injected, which looks at those that are
@@ -25,7 +25,6 @@
 mod burst;
 mod card;
 mod claim;
-
 mod homes;
 mod idling;
 mod inject;
@@ -35,7 +34,6 @@ mod raise;
 mod rate;
 mod totals;
 mod turn;
-
 mod wf2q;
 
 mod tests;
@@ -52,10 +50,11 @@ use self::idling::Idling;
 use self::inject::Measuring;
 use self::merge::{Position, Process};
 use self::queue::Queue;
-use self::rate::{Queueing, Rate};
+use self::rate::Rate;
 use self::totals::Totals;
 use self::turn::{Turn, Why};
 use self::wf2q::Fair;
+use super::queueing::Queueing;
 use super::waiting::Arrival;
 use crate::contract::{Next, Queued, Scheduler, View};
 use crate::ids::{GroupId, IoId, StreamId};
@@ -149,7 +148,7 @@ impl Bfq {
             answered_last: None,
             created_last: None,
             rate: Rate::new(rotational),
-            queueing: Queueing::default(),
+            queueing: Queueing::new(3, 33),
             burst: Burst::default(),
             measuring: Measuring::default(),
             turns: 0,
@@ -301,23 +300,18 @@ impl Bfq {
         queue.habits.last_end = Some(io.at + io.len);
         let changed = queue.waiting.next().map(|next| next.id) != before;
         let (busy, raised, group) = (queue.busy, queue.raise.is_raised(), queue.claim.group);
-        self.groups[group.index()]
-            .as_mut()
-            .expect("it is known")
-            .allocated += 1;
+        *self.allocated_mut(group) += 1;
         if !busy {
             self.becomes_busy(now, key);
         } else {
             if self.set.low_latency && !raised {
                 self.favour_async(now, key);
                 self.queue_mut(key).raise.began = now;
-                self.reweigh(key);
             }
             if changed {
                 self.next_has_changed(now, key);
             }
         }
-        self.recount(key);
         if !raised && self.queue(key).raise.is_raised() {
             self.raised += 1;
         }
@@ -375,8 +369,7 @@ impl Bfq {
         let key = self.homes[io.id.index()].take();
         let key = key.expect("what leaves has come");
         self.process_mut(io.stream).underway -= 1;
-        let group = self.queue(key).claim.group.index();
-        self.groups[group].as_mut().expect("it is known").allocated -= 1;
+        *self.allocated_mut(self.queue(key).claim.group) -= 1;
         key
     }
 

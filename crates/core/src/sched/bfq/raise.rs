@@ -173,6 +173,7 @@ impl Bfq {
         let queue = self.queue_mut(key);
         if !queue.sync && !queue.raise.is_raised() && now > queue.raise.began + ASYNC_GAP {
             queue.raise.interactive(length);
+            self.reweigh(key);
         }
     }
 
@@ -204,6 +205,7 @@ impl Bfq {
         let queue = self.queue_mut(key);
         if queue.raise.is_soft() && queue.habits.totally_seeky() {
             queue.raise.end_soft(now, length);
+            self.reweigh(key);
         }
     }
 

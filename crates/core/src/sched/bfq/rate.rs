@@ -1,8 +1,8 @@
-//! What the drive does: how fast it is at best, and whether it has several commands at a time.
+//! How fast the drive is at best.
 //!
 //! The peak rate is estimated over intervals of about a second of steady, sequential dispatch. From it follow how much a turn may take at most
 //! (`M`, what the drive moves in one turn at peak rate) and for how long an interactive process is favoured (less on a fast drive). Facts of
-//! `bfq_update_peak_rate`, `bfq_update_hw_tag`.
+//! `bfq_update_peak_rate`.
 
 use super::super::habits::is_seek;
 use crate::units::{Blocks, Duration, Instant, Pba};
@@ -27,10 +27,6 @@ const PAUSE: Duration = Duration::from_ms(100);
 pub(super) const AT_ONCE: Duration = Duration::from_ms(2);
 /// Nothing moves more than 20 blocks a microsecond.
 const TOO_FAST: u64 = 20 << SHIFT;
-/// More at a time than this is a queue.
-const QUEUE: u32 = 3;
-/// So many times it is looked at, until it is decided.
-const LOOKS: u32 = 32;
 
 /// What is known of a drive's speed.
 #[derive(Clone, Debug)]
@@ -151,45 +147,6 @@ impl Rate {
     }
 }
 
-/// Whether the drive has a queue of its own.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Queueing {
-    /// None as long as nobody knows.
-    found: Option<bool>,
-    looks: u32,
-    most: u32,
-    /// The most that it has had since it was known.
-    pub(super) most_ever: u32,
-}
-
-impl Queueing {
-    /// Taken for one that has, until it is known.
-    #[inline]
-    pub(super) fn queues(self) -> bool {
-        self.found != Some(false)
-    }
-
-    /// Known to have a queue.
-    pub(super) fn surely(self) -> bool {
-        self.found == Some(true)
-    }
-
-    /// A command ends, of so many on the drive beside so many that wait. `served` are the requests of the queue being served, on the drive or not, if it soon asks again.
-    pub(super) fn look(&mut self, in_drive: u32, waiting: u32, served: Option<u32>) {
-        self.most = self.most.max(in_drive);
-        self.most_ever = self.most_ever.max(in_drive);
-        let held = served.is_some_and(|requests| requests < QUEUE && in_drive < QUEUE);
-        if self.found == Some(true) || in_drive + waiting <= QUEUE || held {
-            return;
-        }
-        self.looks += 1;
-        if self.looks > LOOKS {
-            self.found = Some(self.most > QUEUE);
-            (self.looks, self.most) = (0, 0);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -282,29 +239,5 @@ mod tests {
         assert!(!unmoved(1_001, 1_000, 5_000), "random, but faster");
         assert!(unmoved(100_001, 12, 256), "21 blocks a microsecond");
         assert!(!unmoved(100_001, 14, 256), "18 blocks a microsecond");
-    }
-
-    #[test]
-    fn a_queue_of_the_drive_is_found_by_more_than_three_commands_at_a_time() {
-        let mut queueing = Queueing::default();
-        assert!(
-            queueing.queues() && !queueing.surely(),
-            "it gets the chance to show it"
-        );
-        (0..100).for_each(|_| queueing.look(1, 2, None));
-        assert_eq!(queueing.found, None, "three requests show nothing");
-        (0..100).for_each(|_| queueing.look(1, 9, Some(2)));
-        assert_eq!(
-            queueing.found, None,
-            "one that is waited for keeps it shallow"
-        );
-        (0..32).for_each(|_| queueing.look(1, 9, None));
-        assert_eq!(queueing.found, None);
-        queueing.look(1, 9, None);
-        assert_eq!(queueing.found, Some(false));
-        (0..33).for_each(|_| queueing.look(4, 0, None));
-        assert!(queueing.surely());
-        (0..99).for_each(|_| queueing.look(1, 9, None));
-        assert!(queueing.surely(), "it keeps it");
     }
 }

@@ -331,12 +331,13 @@ impl Bfq {
 
     /// The next request of a queue that waits is another, or has grown.
     pub(super) fn next_has_changed(&mut self, now: Instant, key: QueueKey) {
-        if self.in_service == Some(key) {
-            return;
-        }
         let queue = self.queue(key);
         let (entity, budget) = (queue.entity, queue.budget);
-        if let Some(next) = queue.waiting.next() {
+        if let Some(next) = queue
+            .waiting
+            .next()
+            .filter(|_| self.in_service != Some(key))
+        {
             let charge = self.charge_of(key, &next);
             let budget = budget.max(charge).max(self.fair.service(entity));
             self.fair.set_budget(now, entity, budget);

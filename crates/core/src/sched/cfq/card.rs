@@ -1,20 +1,16 @@
 //! What can be set of `cfq`, and what it counts.
 
-use super::super::waiting::Reach;
+use super::super::waiting::{self, Reach};
 use super::Cfq;
 use crate::contract::Scheduler;
 use crate::measure::Measure;
 use crate::registry::{Knob, Knobs, Spec};
-use crate::units::{Blocks, Duration};
-
-/// Writes in a row, for each level: four times so many of the most urgent one.
-const ASYNC_ROUND: u64 = 2;
+use crate::units::Duration;
 
 /// What can be set.
 pub(super) struct Settings {
     pub(super) slice: [Duration; 2],
     pub(super) slice_idle: Duration,
-    pub(super) async_round: u64,
     pub(super) quantum: u64,
     pub(super) target: Duration,
     pub(super) low_latency: bool,
@@ -30,18 +26,14 @@ impl Settings {
                 knobs.duration_ms("slice_sync_ms"),
             ],
             slice_idle: knobs.duration_ms("slice_idle_ms"),
-            async_round: ASYNC_ROUND,
             quantum: knobs.integer("quantum"),
             target: knobs.duration_ms("target_latency_ms"),
             low_latency: knobs.flag("low_latency"),
             expire: [
-                knobs.duration_ms("fifo_expire_async_ms"),
-                knobs.duration_ms("fifo_expire_sync_ms"),
+                knobs.duration_ms(waiting::EXPIRE_ASYNC.name),
+                knobs.duration_ms(waiting::EXPIRE_SYNC.name),
             ],
-            reach: Reach {
-                back_max: Blocks(2 * knobs.integer("back_seek_max_kib")),
-                penalty: knobs.integer("back_seek_penalty"),
-            },
+            reach: Reach::of(knobs),
         }
     }
 }
@@ -96,30 +88,10 @@ pub(in crate::sched) static SPEC: Spec<dyn Scheduler> = Spec {
             true,
             "whether slices are shortened for target_latency_ms, and writes let in little by little",
         ),
-        Knob::integer(
-            "fifo_expire_sync_ms",
-            125,
-            0..=3_600_000,
-            "milliseconds after which a request that somebody waits for jumps the order of its process, once a slice",
-        ),
-        Knob::integer(
-            "fifo_expire_async_ms",
-            250,
-            0..=3_600_000,
-            "the same of writes that nobody waits for",
-        ),
-        Knob::integer(
-            "back_seek_max_kib",
-            16_384,
-            0..=1_073_741_824,
-            "KiB backward that are still a way to the next request",
-        ),
-        Knob::integer(
-            "back_seek_penalty",
-            2,
-            1..=1_000,
-            "what a distance backward is multiplied by",
-        ),
+        waiting::EXPIRE_SYNC,
+        waiting::EXPIRE_ASYNC,
+        waiting::BACK_SEEK_MAX,
+        waiting::BACK_SEEK_PENALTY,
     ],
     measures: MEASURES,
     asks: &["claims"],

@@ -28,6 +28,7 @@ use crate::stream::{Class, Stream, Streams};
 use crate::units::{Blocks, Duration, Instant, Pba};
 
 use super::habits::Habits;
+use super::queueing::Queueing;
 use super::waiting::{Arrival, Waiting};
 use card::{MEASURES, Settings};
 
@@ -45,9 +46,8 @@ const IDLE_DELAY: Duration = Duration::from_ms(200);
 const FRONT: u64 = 1_000_000_000;
 /// A tree has at least so long.
 const LEAST: Duration = Duration::from_ms(2);
-/// More commands than this on the drive show a queue, among so many looks.
-const QUEUE: u32 = 4;
-const LOOKS: u32 = 50;
+/// Writes in a row, for each level: four times so many of the most urgent one.
+const ASYNC_ROUND: u64 = 2;
 
 /// Trees of a class, in the order of their indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,10 +135,7 @@ struct Cfq {
     on_drive: [u32; 2],
     /// When a request that was waited for was last late.
     last_delayed: Instant,
-    /// Whether the drive has a queue of its own; none as long as nobody knows.
-    queues_itself: Option<bool>,
-    looks: u32,
-    most: u32,
+    queueing: Queueing,
 
     slices: u64,
     waits: u64,
@@ -166,9 +163,7 @@ impl Cfq {
             last_end: Pba(0),
             on_drive: [0; 2],
             last_delayed: Instant::ZERO,
-            queues_itself: None,
-            looks: 0,
-            most: 0,
+            queueing: Queueing::new(4, 50),
             slices: 0,
             waits: 0,
         }
@@ -322,7 +317,7 @@ impl Cfq {
         if self.set.slice_idle == Duration::ZERO || queue.class == Class::Idle {
             return false;
         }
-        let flash = !self.rotational && self.queues_itself != Some(false);
+        let flash = !self.rotational && self.queueing.queues();
         if queue.waited_for && !flash {
             return true;
         }
@@ -535,19 +530,6 @@ impl Cfq {
         }
     }
 
-    fn look(&mut self) {
-        let on_drive = self.on_drive[0] + self.on_drive[1];
-        self.most = self.most.max(on_drive);
-        if self.queues_itself == Some(true) || on_drive + (self.arrivals.len() as u32) <= QUEUE {
-            return;
-        }
-        self.looks += 1;
-        if self.looks >= LOOKS {
-            self.queues_itself = Some(self.most > QUEUE);
-            (self.looks, self.most) = (0, 0);
-        }
-    }
-
     /// A request goes to the drive.
     fn start(&mut self, now: Instant, at: usize) -> IoId {
         let reach = self.set.reach;
@@ -561,7 +543,7 @@ impl Cfq {
         self.on_drive[usize::from(sync)] += 1;
         let slice = self.active.as_mut().expect("a queue is served");
         slice.dispatched += 1;
-        let round = 2 * self.set.async_round * u64::from(8 - level);
+        let round = 2 * ASYNC_ROUND * u64::from(8 - level);
         let full = !sync && slice.dispatched >= round || class == Class::Idle;
         if self.busy > 1 && full {
             self.expire(now, false);
@@ -666,7 +648,8 @@ impl Scheduler for Cfq {
     fn done(&mut self, now: Instant, io: &Io, _done: &DriveDone, _streams: &Streams) {
         self.catch_up(now);
         let at = self.homes[io.id.index()];
-        self.look();
+        let (on_drive, waiting) = (self.on_drive.iter().sum(), self.arrivals.len() as u32);
+        self.queueing.look(on_drive, waiting, None);
         let late = self.set.expire[1];
         let queue = &mut self.queues[at];
         queue.dispatched -= 1;
