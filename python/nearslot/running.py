@@ -212,7 +212,10 @@ def gridded(
         several[key] = value
     # `from` is a keyword of Python; None means not given.
     given = [
-        (key.removesuffix("_"), word(key, value)) for key, value in one.items() if value is not None
+        (key.removesuffix("_"), word(key, value))
+        for key, value in one.items()
+        # A load that is a table has no word.
+        if value is not None and not (key == "workload" and isinstance(value, Mapping))
     ]
     scenario = _over(load, one)
     bare = not isinstance(load, Scenario) and scenario_file(load) is None and load is not None
@@ -224,7 +227,7 @@ def gridded(
 def _over(load: Scenario | Files | None, settings: dict[str, object]) -> Scenario:
     if load is None:
         workload = settings.pop("workload", None)
-        if not isinstance(workload, str):
+        if not isinstance(workload, str | Mapping):
             raise config_error("load", "missing", "a trace, a scenario, or workload=...")
         return Scenario(workload=workload).replace(**settings)
     if "workload" in settings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 
@@ -100,6 +100,37 @@ class StreamResponse:
     p50_ms: float | None
     p99_ms: float | None
     max_ms: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessFound:
+    """What a process of a host has done.
+
+    Attributes:
+        name: What it is called.
+        stream: Its stream, as in `Results.requests`.
+        rounds: How often it did all its steps; that took `mean_s` on average, between `min_s` and
+            `max_s`, which are None if it never did.
+        ended: Whether it did them as often as it was told to.
+        late: How often it took longer than ``every_ms``; None if it has none.
+        read_mb_s: What it read, from the page cache or the drives, from the first start-up on;
+            likewise `written_mb_s`.
+        held_s: How long it was held since too much was dirty.
+        failed: Requests of it that failed.
+    """
+
+    name: str
+    stream: int
+    rounds: int
+    ended: bool
+    mean_s: float | None
+    min_s: float | None
+    max_s: float | None
+    late: int | None
+    read_mb_s: float
+    written_mb_s: float
+    held_s: float
+    failed: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,6 +336,7 @@ class Run:
             fitted addresses do not tell them apart.
         stream_responses: Response times of each stream, reads and writes apart, where a trace says
             who asks, and several do; empty otherwise.
+        processes: What each process of a host has done; empty where the load is no host.
         requests: Requests answered; `warmup_requests` of them were cut off the front.
         operations: Requests by operation.
         failed: Requests answered with a failure, by what failed: medium, timed_out, gone,
@@ -375,6 +407,7 @@ class Run:
     queue_growth_rps: float | None
     traced: Traced | None
     simulated_in_s: float
+    processes: list[ProcessFound] = field(default_factory=list)
     lost: LostBlocks | None = None
     series: Series | None = None
 

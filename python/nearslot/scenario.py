@@ -28,6 +28,9 @@ Files: TypeAlias = File | Sequence[File]
 Knob: TypeAlias = bool | int | float | str
 """The value of a knob."""
 
+Workload: TypeAlias = str | Mapping[str, Any]
+"""A synthetic load as a word, or as a table of a scenario file: ``name`` and knobs."""
+
 _TRACE_SETTINGS = (
     "format",
     "device",
@@ -51,7 +54,7 @@ class Settings(PartSettings, total=False):
     They are those of `Scenario`.
     """
 
-    workload: str
+    workload: Workload
     drive: Words
     replay: Words
     depth: int | Iterable[int]
@@ -149,7 +152,8 @@ class Scenario(Parts):
     Attributes:
         trace: Files of one trace, or data frames; kept as a tuple of paths. The columns of a frame
             are named as those of a CSV: ``ts_us``, ``op``, ``offset``, ``size``, ``device``.
-        workload: A synthetic load.
+        workload: A synthetic load; as a mapping with ``name`` and knobs, too, which `host` needs for
+            processes of your own: ``{"name": "host", "process": [{"name": ..., "steps": ...}]}``.
         drive: A name of the catalog or the path of a drive's TOML file; when left out, the smallest
             disk of the catalog that was sold since 2005 and holds the load
             (`Results.drive_chosen`).
@@ -179,7 +183,7 @@ class Scenario(Parts):
     """
 
     trace: Files | None = None
-    workload: str | None = None
+    workload: Workload | None = None
     drive: str | None = None
     replay: Literal["open", "closed", "dependent"] | None = None
     depth: int | None = None
@@ -233,7 +237,8 @@ class Scenario(Parts):
             "warmup": self.warmup,
         }
         if self.workload is not None:
-            tables["workload"] = self.workload
+            word = self.workload
+            tables["workload"] = dict(word) if isinstance(word, Mapping) else word
         else:
             given = {key: getattr(self, key) for key in _TRACE_SETTINGS}
             given["format"] = format_of(self.files, self.format)
@@ -265,10 +270,13 @@ class Scenario(Parts):
                 not allowed.
         """
         # The engine's own reading finds the mistakes.
-        _native.scenario_json(text, os.fspath(directory or ""))
+        read = _native.scenario_json(text, os.fspath(directory or ""))
         table = tomllib.loads(text)
         settings = {key: value for key, value in table.items() if key != "trace"}
-        for key in _PARTS:
+        if isinstance(settings.get("workload"), Mapping):
+            # As it was read, so that names of files in it are below the folder.
+            settings["workload"] = msgspec.json.decode(read)["load"]["workload"]
+        for key in _PARTS[:-1]:
             if isinstance(settings.get(key), Mapping):
                 knobs = dict(settings[key])
                 settings[key] = part(knobs.pop("name"), **knobs)

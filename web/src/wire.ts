@@ -168,6 +168,21 @@ const streamResponse = object({
   max_ms: nullable(number),
 });
 
+const processFound = object({
+  name: text,
+  stream: count,
+  rounds: count,
+  ended: flag,
+  mean_s: nullable(number),
+  min_s: nullable(number),
+  max_s: nullable(number),
+  late: nullable(count),
+  read_mb_s: number,
+  written_mb_s: number,
+  held_s: number,
+  failed: count,
+});
+
 const lostBlocks = object({
   blocks: count,
   extents: list(object({ first_block: count, blocks: count })),
@@ -183,6 +198,7 @@ const runShape = object({
   volumes: list(volume),
   volume_responses: list(volumeResponse),
   stream_responses: list(streamResponse),
+  processes: list(processFound),
   requests: count,
   warmup_requests: count,
   operations: dictionary(count),
@@ -218,9 +234,9 @@ const runShape = object({
   series: nullable(series),
 });
 
-/** A run; its series may be left out, and what was lost where nothing was. */
+/** A run; its series may be left out, what was lost where nothing was, and processes where it is of no host. */
 const run: Parser<Parsed<typeof runShape>> = (value, path) =>
-  runShape(isObject(value) ? { series: null, lost: null, ...value } : value, path);
+  runShape(isObject(value) ? { series: null, lost: null, processes: [], ...value } : value, path);
 
 const word = oneOf("faster", "slower", "equal", "undecided", "too few requests", "overloaded", "failed", "other failed", "wrong blocks", "other wrong blocks");
 

@@ -23,6 +23,7 @@ pub mod given;
 pub mod grid;
 mod hash;
 pub mod hitrate;
+pub mod host;
 pub mod inspect;
 pub mod load;
 pub mod measure;

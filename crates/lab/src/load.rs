@@ -53,9 +53,17 @@ impl RequestCount {
         RequestCount(count)
     }
 
+    /// Nobody knows before the run has ended.
+    pub const UNKNOWN: RequestCount = RequestCount(1 << 62);
+
     /// The number.
     pub const fn get(self) -> u64 {
         self.0
+    }
+
+    /// Whether it is known.
+    pub fn is_known(self) -> bool {
+        self != RequestCount::UNKNOWN
     }
 }
 

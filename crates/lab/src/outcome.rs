@@ -115,6 +115,9 @@ pub struct Run {
     pub volume_responses: Vec<VolumeResponse>,
     /// Response times of each stream, where the load says who asks, and several do; empty otherwise.
     pub stream_responses: Vec<StreamResponse>,
+    /// What each process of a host has done; empty where the load is no host.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub processes: Vec<ProcessFound>,
     /// Requests answered, those that failed among them.
     pub requests: u64,
     /// Of these, how many were cut off the front as warm-up; all times below are without them.
@@ -251,6 +254,35 @@ pub struct StreamResponse {
     pub p99_ms: Option<f64>,
     /// Longest.
     pub max_ms: Option<f64>,
+}
+
+/// What a process of a host has done.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProcessFound {
+    /// What it is called.
+    pub name: String,
+    /// Its stream, as in rows of requests.
+    pub stream: u32,
+    /// How often it did all its steps.
+    pub rounds: u64,
+    /// Whether it did them as often as it was told to.
+    pub ended: bool,
+    /// How long that took on average, in seconds; `None`, as the next two, if it never did.
+    pub mean_s: Option<f64>,
+    /// The shortest.
+    pub min_s: Option<f64>,
+    /// The longest.
+    pub max_s: Option<f64>,
+    /// How often it took longer than `every_ms`; `None` if it has none.
+    pub late: Option<u64>,
+    /// Megabytes (10^6) a second that it read, from the page cache or the drives, from the first start-up on.
+    pub read_mb_s: f64,
+    /// Megabytes a second that it wrote, to memory or the drives, from then on.
+    pub written_mb_s: f64,
+    /// How long it was held since too much was dirty, in seconds.
+    pub held_s: f64,
+    /// Requests of it that failed.
+    pub failed: u64,
 }
 
 /// By the key of who counts (the kind of a part, or a measurement), its numbers by their names.

@@ -17,7 +17,7 @@ use crate::measure::Window;
 use crate::measure::by_volume::ByVolume;
 use crate::memo::SHARED;
 use crate::outcome::VolumePlace;
-use crate::scenario::{ComeBefore, Load, Replay, Scenario, TraceLoad};
+use crate::scenario::{ComeBefore, Load, Replay, Scenario, TraceLoad, Warmup};
 use crate::workload::closed::Closed;
 use crate::workload::dependent::Dependent;
 use crate::workload::intake::Intake;
@@ -247,6 +247,18 @@ fn window(
     (depth, come_before): (Option<u64>, Option<ComeBefore<'_>>),
 ) -> Result<Window, ConfigError> {
     let requests = count.get();
+    if !count.is_known() && matches!(scenario.warmup, Warmup::Percent(_)) {
+        let allowed =
+            "auto (0 here) or a number of requests: how many there will be hangs on the answers";
+        let share = String::from(scenario.warmup);
+        return Err(ConfigError::value("warmup", &share, allowed));
+    }
+    if !count.is_known() && scenario.warmup == Warmup::Auto {
+        return Ok(Window {
+            requests,
+            warmup: 0,
+        });
+    }
     Ok(Window {
         requests,
         warmup: scenario.warmup.requests(requests, depth, come_before)?,
@@ -306,7 +318,8 @@ fn prepare_synthetic(
         capacity: stack.capacity(),
     };
     let (synthetic, effective) = workload::synthetic(part, &env)?;
-    let count = RequestCount::new(synthetic.requests);
+    let count = synthetic.requests;
+    let count = count.map_or(RequestCount::UNKNOWN, RequestCount::new);
     let come_before = |time: Instant| {
         let (mut again, _) = workload::synthetic(part, &env)?;
         Ok(come_before(&mut *again.workload, time))

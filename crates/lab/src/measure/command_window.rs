@@ -15,6 +15,7 @@ use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 use super::Window;
 use super::flight::InFlight;
 use super::seconds;
+use crate::load::RequestCount;
 use crate::outcome::{Gaps, Series, Stretch};
 
 /// Commands that are kept, over all drives.
@@ -49,11 +50,12 @@ struct Recorded {
 
 impl Recording {
     pub(crate) fn new(window: Window, locator: Box<dyn Oracle>, capacity: Blocks) -> Recording {
-        let measured = window.requests - window.warmup;
+        let middle = (window.requests - window.warmup).saturating_sub(COMMANDS_MAX as u64) / 2;
+        let is_known = RequestCount::new(window.requests).is_known();
         Recording {
             locator,
             capacity,
-            from: window.warmup + measured.saturating_sub(COMMANDS_MAX as u64) / 2,
+            from: window.warmup + if is_known { middle } else { 0 },
             begun: false,
             commands: Vec::new(),
             arms: Vec::new(),

@@ -16,6 +16,7 @@ use nearslot_core::registry::Kind;
 use nearslot_core::stack::Stack;
 
 use super::{busy, recovery};
+use crate::host;
 use crate::outcome::{Declared, Measures, Number, Run};
 
 /// Who counts, and what.
@@ -36,6 +37,7 @@ pub(crate) fn tables(kinds: Kinds) -> Vec<Table> {
     let of_lab = [
         (recovery::KEY, recovery::MEASURES),
         (busy::KEY, busy::MEASURES),
+        (host::KEY, host::MEASURES),
     ];
     let of_lab = of_lab.map(|(key, measures)| Table {
         key,

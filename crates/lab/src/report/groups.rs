@@ -1,4 +1,4 @@
-//! For a single run, response times of each volume and of each stream of its trace, as little tables.
+//! For a single run, response times of each volume and of each stream of its trace, and what each process of a host has done, as little tables.
 
 use std::cmp::Reverse;
 
@@ -17,6 +17,7 @@ type Row = (String, [u64; 2], [Option<f64>; 4]);
 /// A table, what its rows are, and how many more there are.
 pub(super) struct Groups {
     pub(super) table: Table,
+    /// Of what there are more, in words.
     pub(super) of: &'static str,
     pub(super) more: usize,
 }
@@ -40,14 +41,59 @@ pub(super) fn groups(runs: &[Run]) -> Vec<Groups> {
         (name, [one.requests, one.failed], times)
     });
     let tables = [
-        group("volume", volumes.collect(), run),
-        group("stream", streams.collect(), run),
+        group(
+            ("volume", "volumes, with fewer requests"),
+            volumes.collect(),
+            run,
+        ),
+        group(
+            ("stream", "streams, with fewer requests"),
+            streams.collect(),
+            run,
+        ),
     ];
-    tables.into_iter().flatten().collect()
+    tables.into_iter().flatten().chain(processes(run)).collect()
+}
+
+/// What each process of a host has done, in their order.
+fn processes(run: &Run) -> Option<Groups> {
+    let listed = run.processes.iter().take(LISTED_MAX);
+    let more = run.processes.len().saturating_sub(LISTED_MAX);
+    let any_late = run.processes.iter().any(|one| one.late.is_some());
+    let mut table = Table::new();
+    table.load_style(RULE).force_no_tty();
+    let mut heads = vec!["process", "rounds"];
+    heads.extend(any_late.then_some("late"));
+    heads.extend([
+        "ended",
+        "mean\ns",
+        "longest\ns",
+        "reads\nMB/s",
+        "writes\nMB/s",
+        "held\ns",
+    ]);
+    table.set_header(heads);
+    for one in listed {
+        let time = |seconds: Option<f64>| seconds.map_or(dash(), number);
+        let mut cells = vec![plain(&one.name), one.rounds.to_string()];
+        cells.extend(any_late.then(|| one.late.map_or(dash(), |late| late.to_string())));
+        cells.push(if one.ended { "yes" } else { "no" }.to_owned());
+        cells.extend([time(one.mean_s), time(one.max_s)]);
+        cells.extend([one.read_mb_s, one.written_mb_s, one.held_s].map(number));
+        table.add_row(cells.into_iter().map(Cell::new));
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    (!run.processes.is_empty()).then_some(Groups {
+        table,
+        of: "processes",
+        more,
+    })
 }
 
 /// A table of these rows, if there are any.
-fn group(of: &'static str, mut rows: Vec<Row>, run: &Run) -> Option<Groups> {
+fn group((one, of): (&str, &'static str), mut rows: Vec<Row>, run: &Run) -> Option<Groups> {
     if rows.is_empty() {
         return None;
     }
@@ -58,7 +104,7 @@ fn group(of: &'static str, mut rows: Vec<Row>, run: &Run) -> Option<Groups> {
     rows.truncate(LISTED_MAX);
     let mut table = Table::new();
     table.load_style(RULE).force_no_tty();
-    let mut heads = vec![of, "requests"];
+    let mut heads = vec![one, "requests"];
     heads.extend(any_failed.then_some("failed\nrequests"));
     heads.extend(["mean\nms", "p50\nms", "p99\nms", "max\nms"]);
     table.set_header(heads);

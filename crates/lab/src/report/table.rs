@@ -15,6 +15,7 @@ use super::columns::{Ranked, part, seed};
 use super::facts::{RULE, configs, dash, distinct, fact, plain, trace_facts};
 use super::groups::{self, Groups};
 use super::traced;
+use crate::host;
 use crate::number::number;
 use crate::outcome::VolumePlace;
 use crate::outcome::{Declared, Difference, Number, Rank, Results, Run, Times, Verdict, Word};
@@ -41,6 +42,10 @@ const RECOVERY: &str = "recovery\ns";
 /// Headings of what only runs with a cache have.
 const HITS: &str = "hits\nreads";
 const MISSES: &str = "misses\nreads";
+/// Headings of what only runs of hosts have.
+const UP: &str = "up after\ns";
+const OTHERS: &str = "others\nMB/s";
+const LATE: &str = "late\n%";
 /// Heading of what only runs with a write buffer have.
 const DESTAGED: &str = "destaged\npages";
 /// A column of the table: heading with unit, importance (lower is kept longer), and what stands in it.
@@ -56,11 +61,21 @@ struct Row<'a> {
     rank: Option<&'a Rank>,
 }
 
-const COLUMNS: [Shown; 31] = [
+const COLUMNS: [Shown; 34] = [
     shown("#", 0, |row| {
         row.rank.map_or(dash(), |rank| rank.place.to_string())
     }),
     shown(LABEL, 0, |row| plain(name(row))),
+    shown(UP, 0, |row| match row.run.has(host::KEY, "startup_s") {
+        false => "X".to_owned(),
+        true => counted(row, host::KEY, "startup_s"),
+    }),
+    shown(LATE, 1, |row| counted(row, host::KEY, "late_percent")),
+    shown(OTHERS, 1, |row| {
+        let moved = ["read_mb_s", "written_mb_s"].map(|name| row.run.measure(host::KEY, name));
+        let moved = moved.into_iter().flatten().map(Number::value);
+        number(moved.fold(0.0, |sum, one| sum + one))
+    }),
     shown("mean\nms", 0, |row| steady(row, |times| Some(times.mean))),
     shown(GROWTH, 0, |row| {
         row.run.queue_growth_rps.map_or(dash(), number)
@@ -166,8 +181,7 @@ pub fn table(results: &Results, width: Option<u16>) -> String {
     for Groups { table, of, more } in groups::groups(&results.runs) {
         let _ = writeln!(text, "\n{}", table.trim_fmt());
         if more > 0 {
-            let more =
-                format!("and {more} more of the {of}s, with fewer requests; --format json has all");
+            let more = format!("and {more} more of the {of}; --format json has all");
             fact(&mut text, width, "", &more);
         }
     }
@@ -278,6 +292,11 @@ fn is_there(shown: &Shown, rows: &[Row<'_>]) -> bool {
         FAILED => rows.iter().any(|row| failed(row.run) > 0),
         RECOVERY => rows.iter().any(|row| row.run.has("recovery", "s")),
         HITS | MISSES => rows.iter().any(|row| row.run.has(CACHE, "read_hits")),
+        UP => rows.iter().any(|row| row.run.has(host::KEY, "not_up")),
+        LATE => rows
+            .iter()
+            .any(|row| row.run.has(host::KEY, "late_percent")),
+        OTHERS => rows.iter().any(|row| row.run.has(host::KEY, "read_mb_s")),
         DESTAGED => rows.iter().any(|row| row.run.has(BUFFER, "destaged_pages")),
         AGAINST_BEST => {
             ranks.any(|rank| rank.against_best.is_none() && rank.against_baseline.is_some())

@@ -6,6 +6,7 @@
 
 mod said;
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::atomic::Ordering;
 use std::time::Instant as Clock;
@@ -24,6 +25,7 @@ use crate::default_drive;
 use crate::doubt::Longer;
 use crate::gate::{ByBatch, Gate};
 use crate::grid::{self, Point};
+use crate::host;
 use crate::inspect::{Against, Inspection};
 use crate::load::LoadedTrace;
 use crate::measure::declared;
@@ -32,7 +34,7 @@ use crate::measure::series::{self, Timeseries};
 use crate::measure::traced;
 use crate::measure::{Basis, Estimate, Measured, Recorder, TooFew, Window};
 use crate::objective::{Class, Objective};
-use crate::outcome::{LostBlocks, LostExtent, Measures, Results, Run, SCHEMA, TraceInfo};
+use crate::outcome::{LostBlocks, LostExtent, Measures, Number, Results, Run, SCHEMA, TraceInfo};
 use crate::overload::{self, Foreseen, Overload};
 use crate::prepare::{self, built, prepare};
 use crate::program;
@@ -353,6 +355,7 @@ fn run(
     let mut run = measured.run(point.label.clone(), config);
     identify(&mut run, point, foreseen, groups);
     (run.replay, run.volumes, run.simulated_in_s) = (load.replay, load.volumes, simulated_in_s);
+    of_host(&mut run, &*workload);
     count_parts(&mut run, (&stack, counted), (&given, grid.control))?;
     (basis.wrong_blocks, basis.met_faults) = (wrong_blocks(&run), met_faults(&run));
     let onset = Onset::of(&run, end, behind);
@@ -484,6 +487,18 @@ fn identify(run: &mut Run, point: &Point, foreseen: Option<&Foreseen>, groups: G
     run.load = point.load();
     run.choice = point.choice();
     run.settings = point.settings.iter().cloned().collect();
+}
+
+/// What its processes have done, if its load is made of such.
+fn of_host(run: &mut Run, workload: &dyn Workload) {
+    run.processes = workload.processes();
+    let measured = workload.measures().into_iter();
+    let measured: BTreeMap<String, Number> = measured
+        .map(|(name, number)| (name.to_owned(), number))
+        .collect();
+    if !measured.is_empty() {
+        run.measures.insert(host::KEY.to_owned(), measured);
+    }
 }
 
 /// What a run is observed by.

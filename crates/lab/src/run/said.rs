@@ -120,10 +120,14 @@ pub(super) fn stopped(here: usize, planned: usize) -> Warning {
 /// What to know of the results of a run that was interrupted.
 fn interrupted(run: &Run, count: RequestCount) -> Warning {
     let text = format!(
-        "the run was interrupted: {} of {} requests were answered and {} were waiting; the results are of the answered \
+        "the run was interrupted: {} {}requests were answered and {} were waiting; the results are of the answered \
          ones alone, so the slowest may be missing, and there is no confidence interval for part of a run",
         run.requests,
-        count.get(),
+        if count.is_known() {
+            format!("of {} ", count.get())
+        } else {
+            String::new()
+        },
         run.pending
     );
     Warning::new(WarningKind::Interrupted, text).of_run(&run.label)

@@ -126,7 +126,7 @@ impl Scenario {
     pub(crate) fn is_open(&self) -> bool {
         match &self.load {
             Load::Trace(trace) => trace.replay == Replay::Open,
-            Load::Workload(part) => !workload::keeps_a_depth(part),
+            Load::Workload(part) => !workload::waits(part),
         }
     }
 
@@ -240,7 +240,7 @@ impl Scenario {
     pub fn files(&self) -> Result<Vec<PathBuf>, TraceError> {
         let mut files = match &self.load {
             Load::Trace(load) => nearslot_trace::files(&load.files, load.format.as_deref())?,
-            Load::Workload(_) => Vec::new(),
+            Load::Workload(part) => workload::files(part),
         };
         if drive_is_file(&self.drive.name) {
             files.push(PathBuf::from(&self.drive.name));

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use nearslot_core::config::{KINDS, Kinds, Parts};
+use nearslot_core::config::{KINDS, Kinds, PartConfig, Parts};
 use nearslot_core::registry::ConfigError;
+use serde_json::json;
 
 use super::keys::{self, Place};
 use super::{Load, PART_ALLOWED, Scenario, TraceLoad};
+use crate::workload;
 
 impl Scenario {
     /// Reads a scenario file's text. Relative paths of traces and drives are relative to `directory`.
@@ -85,7 +87,12 @@ fn load(table: &toml::Table, directory: &Path) -> Result<Load, ConfigError> {
             scenario.check()?;
             Ok(scenario.load)
         }
-        (None, Some(value)) => Ok(Load::Workload(value_of("workload", value, PART_ALLOWED)?)),
+        (None, Some(value)) => {
+            let flat = without_tables(value);
+            let mut part: PartConfig = value_of("workload", &flat, PART_ALLOWED)?;
+            workload::in_folder(&mut part, directory);
+            Ok(Load::Workload(part))
+        }
         (None, None) => Err(ConfigError::value(
             "load",
             "missing",
@@ -93,6 +100,21 @@ fn load(table: &toml::Table, directory: &Path) -> Result<Load, ConfigError> {
         )),
         (Some(_), Some(_)) => Err(ConfigError::value("load", "both", "[trace] or [workload]")),
     }
+}
+
+/// The same with every list of tables as the JSON that a setting has in its place.
+fn without_tables(value: &toml::Value) -> toml::Value {
+    let toml::Value::Table(table) = value else {
+        return value.clone();
+    };
+    let flat = table.iter().map(|(key, value)| {
+        let value = match value {
+            toml::Value::Array(_) => toml::Value::String(json!(value).to_string()),
+            other => other.clone(),
+        };
+        (key.clone(), value)
+    });
+    toml::Value::Table(flat.collect())
 }
 
 fn check_keys(what: &str, table: &toml::Table, known: &[&str]) -> Result<(), ConfigError> {

@@ -14,6 +14,7 @@
 
 mod caveats;
 mod drives;
+mod hosts;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -28,6 +29,17 @@ pub type Judged<'a> = (&'a Run, &'a Basis);
 
 /// What these runs say; `baseline` is the choice that the others are held against.
 pub fn of(runs: &[Judged<'_>], varied: &[Varied], baseline: Option<String>) -> Verdict {
+    let those: Vec<&Run> = runs.iter().map(|(run, _)| *run).collect();
+    if hosts::are_all(&those) {
+        let more = [caveats::failures(runs), caveats::wrong_blocks(runs)];
+        let more = more.into_iter().flatten().map(|told| format!(" {told}"));
+        return Verdict {
+            headline: hosts::headline(&those) + &more.collect::<String>(),
+            details: Vec::new(),
+            baseline: None,
+            rankings: Vec::new(),
+        };
+    }
     let mut loads: Vec<&str> = Vec::new();
     for (run, _) in runs {
         if !loads.contains(&run.load.as_str()) {

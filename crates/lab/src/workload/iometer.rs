@@ -75,7 +75,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
         let depth = knobs.integer("depth");
         let refill = knobs.choice("refill").parse()?;
         Ok(Box::new(Synthetic {
-            requests: access.left(),
+            requests: Some(access.left()),
             depth: Some(depth),
             workload: Box::new(Iometer {
                 access,
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn the_depth_is_kept_until_all_were_made() {
         let mut made = synthetic("iometer:depth=3:requests=5").unwrap();
-        assert_eq!((made.requests, made.depth), (5, Some(3)));
+        assert_eq!((made.requests, made.depth), (Some(5), Some(3)));
         let workload = &mut made.workload;
         let mut flying: Vec<_> = std::iter::from_fn(|| workload.poll(Instant::ZERO)).collect();
         for (step, in_flight) in [3, 3, 3, 2, 1].into_iter().enumerate() {

@@ -1,13 +1,17 @@
 //! Workloads: what asks, and when. Open and closed loops have the same verbs.
 //!
 //! A trace is replayed by [`open`], [`closed`] or [`dependent`], which share [`intake`] and [`fit`]. A synthetic
-//! workload is a file here and a line in [`TABLE`].
+//! workload is a file here and a line in [`TABLE`]; what `host` is made of lies in `lab/src/host/`.
+
+use std::path::{Path, PathBuf};
 
 use nearslot_core::config::PartConfig;
 use nearslot_core::registry;
 use nearslot_core::registry::{ConfigError, Kind, KindCard, KnobValue, Knobs, Of, Spec, written};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::{Blocks, Duration, Instant};
+
+use crate::outcome::{Number, ProcessFound};
 
 use self::closed::Refill;
 use self::told::Told;
@@ -30,6 +34,7 @@ registry! { Synthetic;
     poisson,
     oltp,
     spc1,
+    host,
 }
 
 /// What a synthetic workload may know of its surroundings.
@@ -67,8 +72,8 @@ impl Kind for Synthetic {
 pub struct Synthetic {
     /// What makes the requests.
     pub workload: Box<dyn Workload>,
-    /// How many it will make.
-    pub requests: u64,
+    /// How many it will make; `None` where that hangs on the answers.
+    pub requests: Option<u64>,
     /// How many are in flight at once, if it is a closed loop.
     pub depth: Option<u64>,
 }
@@ -88,6 +93,24 @@ pub fn synthetic(
 /// Whether a synthetic workload keeps a number of requests in flight, as its card says.
 pub(crate) fn keeps_a_depth(part: &PartConfig) -> bool {
     has_knob(part, "depth")
+}
+
+/// Whether requests of a synthetic workload wait for answers, as its card says.
+pub(crate) fn waits(part: &PartConfig) -> bool {
+    keeps_a_depth(part) || has_knob(part, PROCESSES)
+}
+
+/// The knob of a workload that is made of processes.
+const PROCESSES: &str = "process";
+
+/// Files that a synthetic workload reads.
+pub(crate) fn files(part: &PartConfig) -> Vec<PathBuf> {
+    host::files(part)
+}
+
+/// Files that it names are those relative to this directory.
+pub(crate) fn in_folder(part: &mut PartConfig, directory: &Path) {
+    host::in_folder(part, directory);
 }
 
 /// Whether a synthetic workload has a knob of this name.
@@ -167,6 +190,16 @@ pub trait Workload: Send {
     /// What its trace tells of response times; `None` where they would not be of the same load.
     fn told(&self) -> Option<&Told> {
         None
+    }
+
+    /// What its processes have done, if it is made of such.
+    fn processes(&self) -> Vec<ProcessFound> {
+        Vec::new()
+    }
+
+    /// What it has measured itself, by the names of [`host::MEASURES`].
+    fn measures(&self) -> Vec<(&'static str, Number)> {
+        Vec::new()
     }
 
     /// What of the workload's source was left out or changed so far.

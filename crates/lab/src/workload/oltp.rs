@@ -116,7 +116,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
         let (rate, share) = (knobs.number("rate_rps"), knobs.number("read_share"));
         check_rate("oltp", access.left(), rate, knobs.number("write_batch"))?;
         Ok(Box::new(Synthetic {
-            requests: access.left(),
+            requests: Some(access.left()),
             depth: None,
             workload: Box::new(Oltp::new(access, rate, share, knobs.number("write_batch"))),
         }))

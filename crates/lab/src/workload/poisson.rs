@@ -67,7 +67,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
         let access = Access::new(knobs, env)?;
         check_rate("poisson", access.left(), knobs.number("rate_rps"), 1.0)?;
         Ok(Box::new(Synthetic {
-            requests: access.left(),
+            requests: Some(access.left()),
             depth: None,
             workload: Box::new(Poisson::new(access, knobs.number("rate_rps"))),
         }))

@@ -465,7 +465,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
         let requests = knobs.integer("requests");
         check_load(requests, knobs.integer("bsu"))?;
         Ok(Box::new(Synthetic {
-            requests,
+            requests: Some(requests),
             depth: None,
             workload: Box::new(Spc1::new(knobs, env)?),
         }))

@@ -153,7 +153,7 @@ fn run(load: &str, service_us: u64, draw: Option<fn(&mut Rng) -> u64>) -> (Watch
     stack.audit();
     assert_eq!(
         (stack.pending(), watch.waits.len() as u64),
-        (0, made.requests)
+        (0, made.requests.unwrap())
     );
     (watch, end)
 }

@@ -13,6 +13,7 @@ mod capacity;
 mod counts;
 mod golden;
 mod hitrate;
+mod host;
 mod laws;
 mod measured;
 mod mqsim;

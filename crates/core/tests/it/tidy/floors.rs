@@ -59,7 +59,9 @@ const LAB: &[&[&str]] = &[
         "words",
     ],
     // What asks, and the loop in which it is answered.
-    &["grid", "inspect", "load", "scenario", "sim", "workload"],
+    &[
+        "grid", "host", "inspect", "load", "scenario", "sim", "workload",
+    ],
     // What is measured of that, and how it is told.
     &["doubt", "error", "gate", "given", "measure", "report"],
     // Runs.

@@ -1,0 +1,504 @@
+//! A process at work: its steps one after another, until it waits for something.
+
+use std::sync::Arc;
+
+use nearslot_core::op::Op;
+use nearslot_core::rng::Rng;
+use nearslot_core::units::{BLOCK_BYTES, Duration, Instant};
+
+use super::found::Found;
+use super::pacing::LEAST_PAUSE;
+use super::read_ahead::{Span, Window};
+use super::starting::Starting;
+use super::told::{Access, At, PAGE_BYTES, Step, Think};
+use super::writeback::Turn;
+use super::{Asker, Event, Machine, Purpose};
+
+/// What a step costs a processor at least.
+const STEP: Duration = Duration::from_us(1);
+/// A process that only computes is looked at again after so long.
+const QUANTUM: Duration = Duration::from_ms(1);
+
+/// A process.
+pub(super) struct Actor {
+    /// Its description.
+    pub(super) told: usize,
+    pub(super) name: String,
+    pub(super) stream: u32,
+    pub(super) file: usize,
+    rng: Rng,
+    window: Window,
+    /// The page that comes next in a row.
+    at: u64,
+    /// The step, and how often it is still to be done.
+    step: usize,
+    left: Option<u64>,
+    pub(super) doing: Doing,
+    /// An application that it starts.
+    pub(super) starting: Option<Box<Starting>>,
+    /// The file that it writes for itself, and its requests on their way.
+    pub(super) fsync: Option<Turn>,
+    pub(super) flying: u64,
+    /// What it has computed and not slept for.
+    pub(super) computed: Duration,
+    /// Pages that it dirtied since it last looked at the limits, and what it owes for them.
+    soiled: u64,
+    owed: Duration,
+    /// It may not read or write before.
+    paid_until: Instant,
+    pub(super) began: Option<Instant>,
+    round_began: Instant,
+    pub(super) ended: Option<Instant>,
+    pub(super) found: Found,
+}
+
+/// What a process is about to do, or waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doing {
+    /// The next step.
+    Choose,
+    /// The next round, when it is time.
+    Round,
+    /// It reads up to `end` of its file, from `page` on.
+    Read { page: u64, end: u64 },
+    /// It writes there.
+    Write { page: u64, end: u64 },
+    /// It is held for what it has written; it looks at the limits again when it wakes, if so told.
+    Held { again: bool, page: u64, end: u64 },
+    /// It goes on starting an application.
+    Start,
+}
+
+impl Actor {
+    pub(super) fn new(told: usize, (name, stream): (String, u32), file: usize, rng: Rng) -> Actor {
+        Actor {
+            told,
+            name,
+            stream,
+            file,
+            rng,
+            window: Window::default(),
+            at: 0,
+            step: 0,
+            left: None,
+            doing: Doing::Round,
+            starting: None,
+            fsync: None,
+            flying: 0,
+            computed: Duration(0),
+            soiled: 0,
+            owed: Duration(0),
+            paid_until: Instant::ZERO,
+            began: None,
+            round_began: Instant::ZERO,
+            ended: None,
+            found: Found::default(),
+        }
+    }
+
+    /// What comes behind a step, or behind something that a start-up waited for.
+    pub(super) fn go_on(&mut self) {
+        self.doing = match self.starting {
+            Some(_) => Doing::Start,
+            None => Doing::Choose,
+        };
+    }
+}
+
+impl Machine {
+    /// A process that nobody is to end before begins when it is told to.
+    pub(super) fn start_if_free(&mut self, actor: usize, now: Instant) {
+        let told = self.actors[actor].told;
+        let waits = self.ties.after[told].iter().any(|other| {
+            let mut those = self.actors.iter().filter(|one| one.told == *other);
+            those.any(|one| one.ended.is_none())
+        });
+        if self.actors[actor].began.is_none() && !waits {
+            let at = now.max(Instant::ZERO + self.told[told].start);
+            self.actors[actor].began = Some(at);
+            self.note(at, Event::Wake(actor));
+        }
+    }
+
+    pub(super) fn asker(&self, actor: usize) -> Asker {
+        let Actor { stream, told, .. } = self.actors[actor];
+        Asker {
+            stream,
+            priority: self.told[told].priority,
+            sync: true,
+        }
+    }
+
+    /// A process goes on until it waits.
+    pub(super) fn act(&mut self, actor: usize, now: Instant) {
+        while !self.over {
+            if self.actors[actor].computed >= QUANTUM && self.pay(actor, now) {
+                return;
+            }
+            let goes_on = match self.actors[actor].doing {
+                Doing::Choose => self.choose(actor, now),
+                Doing::Round => self.begin_round(actor, now),
+                Doing::Read { page, end } => self.read(actor, now, (page, end)),
+                Doing::Write { page, end } => self.write(actor, now, (page, end)),
+                Doing::Held { again, page, end } => self.held(actor, now, again, (page, end)),
+                Doing::Start => self.go_on_starting(actor, now),
+            };
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    /// Sleeps for what it has computed; false if there is nothing to sleep for.
+    pub(super) fn pay(&mut self, actor: usize, now: Instant) -> bool {
+        let computed = std::mem::replace(&mut self.actors[actor].computed, Duration(0));
+        if computed.0 == 0 {
+            return false;
+        }
+        self.sleep(actor, now + computed);
+        true
+    }
+
+    fn sleep(&mut self, actor: usize, until: Instant) {
+        self.note(until, Event::Wake(actor));
+    }
+
+    /// Begins to do its steps once more, when it is time; false if it sleeps until then, or has ended.
+    fn begin_round(&mut self, actor: usize, now: Instant) -> bool {
+        if self.pay(actor, now) {
+            return false;
+        }
+        let one = &mut self.actors[actor];
+        let process = &self.told[one.told];
+        let began = one.began.expect("it has begun");
+        if one.step == process.steps.len() {
+            let took = now.since(one.round_began);
+            let late = process.every.is_some_and(|every| took > every);
+            one.found.round(took, late);
+            one.step = 0;
+            if process.times == Some(one.found.rounds) {
+                self.end_actor(actor, now);
+                return false;
+            }
+            if let Some(every) = process.every {
+                let slots = now.since(began).0.div_ceil(every.0);
+                let next = began + Duration(slots * every.0);
+                one.round_began = next;
+                one.doing = Doing::Choose;
+                self.sleep(actor, next);
+                return false;
+            }
+        }
+        one.round_began = now;
+        one.doing = Doing::Choose;
+        true
+    }
+
+    fn end_actor(&mut self, actor: usize, now: Instant) {
+        self.actors[actor].ended = Some(now);
+        self.awaited -= 1;
+        if self.awaited == 0 {
+            self.over = true;
+            return;
+        }
+        for other in 0..self.actors.len() {
+            self.start_if_free(other, now);
+        }
+    }
+
+    /// Begins the next step; false if it waits.
+    fn choose(&mut self, actor: usize, now: Instant) -> bool {
+        let one = &mut self.actors[actor];
+        let Some(step) = self.told[one.told].steps.get(one.step).cloned() else {
+            one.doing = Doing::Round;
+            return true;
+        };
+        match step {
+            Step::Read(access) => return self.begin_access(actor, now, access, Op::Read),
+            Step::Write(access) => return self.begin_access(actor, now, access, Op::Write),
+            Step::Think(Think::Fixed(time)) => one.computed = one.computed + time,
+            Step::Think(Think::Mean(mean)) => {
+                let time = one.rng.exponential(mean.0 as f64);
+                one.computed = one.computed + Duration(libm::round(time) as u64);
+            }
+            Step::Start(_) | Step::Fsync | Step::Sync if self.pay(actor, now) => return false,
+            Step::Start(_) | Step::Fsync | Step::Sync => {}
+        }
+        let one = &mut self.actors[actor];
+        one.step += 1;
+        one.computed = one.computed + STEP;
+        match step {
+            Step::Start(ref startup) => self.start(actor, Arc::clone(startup)),
+            Step::Fsync => self.write_own(now, actor),
+            Step::Sync => self.sync_all(now, actor),
+            Step::Read(_) | Step::Write(_) | Step::Think(_) => {}
+        }
+        // It is woken when all is written.
+        !matches!(step, Step::Fsync | Step::Sync)
+    }
+
+    /// Reads or writes once more, or goes to the next step when that was done often enough.
+    fn begin_access(&mut self, actor: usize, now: Instant, access: Access, op: Op) -> bool {
+        let one = &mut self.actors[actor];
+        if *one.left.get_or_insert(access.times) == 0 {
+            (one.left, one.step) = (None, one.step + 1);
+            return true;
+        }
+        if one.paid_until > now {
+            let until = one.paid_until.max(now + one.computed);
+            one.computed = Duration(0);
+            self.sleep(actor, until);
+            return false;
+        }
+        if access.direct && self.pay(actor, now) {
+            return false;
+        }
+        let one = &mut self.actors[actor];
+        let pages = self.files.all[one.file].pages;
+        let page = match access.at {
+            At::Random => one.rng.below(pages - access.pages + 1),
+            At::Next if one.at + access.pages > pages => 0,
+            At::Next => one.at,
+        };
+        let end = page + access.pages;
+        (one.at, one.left) = (end, one.left.map(|left| left - 1));
+        one.computed = one.computed + STEP;
+        if let Some(rate) = self.told[one.told].rate {
+            let took = access.pages as f64 * PAGE_BYTES as f64 * 1e9 / rate as f64;
+            one.paid_until = one.paid_until.max(now) + Duration(took as u64);
+        }
+        if access.direct {
+            let place = (one.file, page, access.pages);
+            let by = self.asker(actor);
+            self.ask_pages(now, op, place, by, Purpose::Direct { process: actor });
+            return false;
+        }
+        one.doing = match op {
+            Op::Write => Doing::Write { page, end },
+            _ => Doing::Read { page, end },
+        };
+        true
+    }
+
+    /// What a process waited for was read or written.
+    pub(super) fn moved(&mut self, now: Instant, actor: usize, bytes: u64, (op, well): (Op, bool)) {
+        match well {
+            true => self.count(actor, now, op, bytes),
+            false => self.actors[actor].found.failed += 1,
+        }
+        self.actors[actor].go_on();
+        self.act(actor, now);
+    }
+
+    /// Counts what a process has read or written.
+    pub(super) fn count(&mut self, actor: usize, now: Instant, op: Op, bytes: u64) {
+        let counts = now >= self.settings.counted_from;
+        self.actors[actor]
+            .found
+            .moved(op, bytes * u64::from(counts));
+    }
+
+    /// Reads the next page; false if it waits.
+    fn read(&mut self, actor: usize, now: Instant, (page, end): (u64, u64)) -> bool {
+        if page == end {
+            self.actors[actor].go_on();
+            return true;
+        }
+        let (most, file) = (self.settings.read_ahead, self.actors[actor].file);
+        let bits = &self.files.all[file];
+        let (present, coming) = (bits.present.has(page), bits.coming.has(page));
+        if present || coming {
+            if self.actors[actor].window.is_mark(page) && self.pay(actor, now) {
+                return false;
+            }
+            if let Some(span) = self.actors[actor].window.hit(page, most) {
+                self.bring(actor, now, span);
+            }
+        } else {
+            if self.pay(actor, now) {
+                return false;
+            }
+            let span = self.actors[actor].window.miss(page, end - page, most);
+            self.bring(actor, now, span);
+        }
+        if !present {
+            if !self.pay(actor, now) {
+                self.files.all[file].waiting.push((page, actor));
+            }
+            return false;
+        }
+        self.files.again(file, page);
+        self.copied(actor);
+        self.count(actor, now, Op::Read, PAGE_BYTES);
+        self.actors[actor].doing = Doing::Read {
+            page: page + 1,
+            end,
+        };
+        true
+    }
+
+    fn copied(&mut self, actor: usize) {
+        let one = &mut self.actors[actor];
+        one.computed = one.computed + self.settings.copy;
+    }
+
+    /// Asks for those pages of a span that are neither there nor on their way.
+    fn bring(&mut self, actor: usize, now: Instant, span: Span) {
+        let (file, by) = (self.actors[actor].file, self.asker(actor));
+        let end = (span.first + span.pages).min(self.files.all[file].pages);
+        let mut page = span.first;
+        while page < end {
+            let bits = &self.files.all[file];
+            let known = |page: u64| bits.present.has(page) || bits.coming.has(page);
+            if known(page) {
+                page += 1;
+                continue;
+            }
+            let most = (page + self.settings.longest).min(end);
+            let last = (page..most).find(|page| known(*page)).unwrap_or(most);
+            let pages = last - page;
+            for one in page..last {
+                self.files.bring(file, one, true);
+            }
+            let purpose = Purpose::Fill {
+                file,
+                first: page,
+                pages,
+            };
+            self.ask_pages(now, Op::Read, (file, page, pages), by, purpose);
+            page = last;
+        }
+    }
+
+    /// Pages of a file were read; who waited for one of them goes on, behind it if it could not be read.
+    pub(super) fn filled(
+        &mut self,
+        now: Instant,
+        (file, first, pages): (usize, u64, u64),
+        well: bool,
+    ) {
+        for page in first..first + pages {
+            self.files.came(file, page, well);
+        }
+        let came = first..first + pages;
+        let mut woken = Vec::new();
+        self.files.all[file].waiting.retain(|(page, actor)| {
+            let wakes = came.contains(page);
+            if wakes {
+                woken.push(*actor);
+            }
+            !wakes
+        });
+        for actor in woken {
+            let one = &mut self.actors[actor];
+            if let (false, Doing::Read { page, end }) = (well, one.doing) {
+                one.found.failed += 1;
+                one.doing = Doing::Read {
+                    page: page + 1,
+                    end,
+                };
+            }
+            self.act(actor, now);
+        }
+    }
+
+    /// Writes the next page to memory; false if it is held.
+    fn write(&mut self, actor: usize, now: Instant, (page, end): (u64, u64)) -> bool {
+        if page == end {
+            self.actors[actor].go_on();
+            return true;
+        }
+        self.soil(actor, now, page);
+        let next = Doing::Write {
+            page: page + 1,
+            end,
+        };
+        self.actors[actor].doing = next;
+        let one = &self.actors[actor];
+        if one.soiled < self.pacing.allotment(self.dirty()) {
+            return true;
+        }
+        self.actors[actor].doing = Doing::Held {
+            again: true,
+            page: page + 1,
+            end,
+        };
+        true
+    }
+
+    /// A page is written to memory.
+    pub(super) fn soil(&mut self, actor: usize, now: Instant, page: u64) {
+        let (file, stream) = (self.actors[actor].file, self.actors[actor].stream);
+        let clean = self.files.soil((file, page), now, stream);
+        self.actors[actor].soiled += u64::from(clean);
+        self.copied(actor);
+        self.count(actor, now, Op::Write, PAGE_BYTES);
+    }
+
+    /// The next page in a row that it may write to.
+    pub(super) fn next_page(&mut self, actor: usize) -> u64 {
+        let one = &mut self.actors[actor];
+        let page = if one.at < self.files.all[one.file].pages {
+            one.at
+        } else {
+            0
+        };
+        one.at = page + 1;
+        page
+    }
+
+    /// It looks at the limits if it is to, and goes on if it is not held; false if it sleeps.
+    fn held(&mut self, actor: usize, now: Instant, again: bool, (page, end): (u64, u64)) -> bool {
+        if self.pay(actor, now) {
+            return false;
+        }
+        if again && self.is_held(actor, now, (page, end)) {
+            return false;
+        }
+        self.actors[actor].doing = Doing::Write { page, end };
+        if page == end {
+            self.actors[actor].go_on();
+        }
+        true
+    }
+
+    /// Whether what it has dirtied makes it sleep.
+    fn is_held(&mut self, actor: usize, now: Instant, (page, end): (u64, u64)) -> bool {
+        if self.files.dirty > self.pacing.background {
+            self.write_in_background(now);
+        }
+        let (dirty, one) = (self.dirty(), &mut self.actors[actor]);
+        let pages = std::mem::replace(&mut one.soiled, 0);
+        let Some((pause, again)) = self.pacing.pause(now, pages, dirty) else {
+            one.owed = Duration(0);
+            return false;
+        };
+        one.owed = one.owed + pause;
+        if one.owed < LEAST_PAUSE && !again {
+            return false;
+        }
+        let owed = std::mem::replace(&mut one.owed, Duration(0));
+        one.doing = Doing::Held { again, page, end };
+        one.found.held = one.found.held + owed;
+        self.sleep(actor, now + owed);
+        true
+    }
+
+    /// It looks at the limits before it goes on, if it has dirtied enough; false if it will be held there.
+    pub(super) fn looks(&mut self, actor: usize) -> bool {
+        let looks = self.actors[actor].soiled >= self.pacing.allotment(self.dirty());
+        if looks {
+            self.actors[actor].doing = Doing::Held {
+                again: true,
+                page: 0,
+                end: 0,
+            };
+        }
+        looks
+    }
+}
+
+/// Pages of so many blocks.
+pub(super) fn pages_of(blocks: u64) -> u64 {
+    (blocks * BLOCK_BYTES).div_ceil(PAGE_BYTES)
+}

@@ -1,0 +1,150 @@
+//! An application that starts: its requests in their order, each of its processes a stream that nobody knows yet.
+
+use std::sync::Arc;
+
+use nearslot_core::op::Op;
+use nearslot_core::units::Instant;
+
+use super::acting::{Doing, pages_of};
+use super::startup::{Item, Kind, Startup};
+use super::{Asker, Machine, Purpose};
+
+/// How far a start-up has come.
+pub(super) struct Starting {
+    startup: Arc<Startup>,
+    next: usize,
+    /// Whether the process has computed what it computes before that.
+    thought: bool,
+    /// The stream of its first process; the others follow.
+    first_stream: u32,
+    /// Requests ahead that are on their way, by process.
+    ahead: Vec<u64>,
+    /// Whether it waits for these.
+    waits: bool,
+}
+
+impl Machine {
+    /// A process starts an application.
+    pub(super) fn start(&mut self, actor: usize, startup: Arc<Startup>) {
+        let first_stream = self.streams.len() as u32;
+        for process in &startup.processes {
+            self.streams.push(process.clone());
+        }
+        let one = &mut self.actors[actor];
+        one.starting = Some(Box::new(Starting {
+            next: 0,
+            thought: false,
+            first_stream,
+            ahead: vec![0; startup.processes.len()],
+            waits: false,
+            startup,
+        }));
+        one.doing = Doing::Start;
+    }
+
+    /// Does the next of its requests; false if it waits.
+    pub(super) fn go_on_starting(&mut self, actor: usize, now: Instant) -> bool {
+        let one = &mut self.actors[actor];
+        let starting = one.starting.as_mut().expect("it starts an application");
+        let Some(item) = starting.startup.items.get(starting.next).copied() else {
+            if starting.ahead.iter().any(|flying| *flying > 0) {
+                starting.waits = true;
+                return false;
+            }
+            one.starting = None;
+            one.doing = Doing::Choose;
+            return true;
+        };
+        if !starting.thought {
+            starting.thought = true;
+            one.computed = one.computed + item.think;
+        }
+        if self.pay(actor, now) {
+            return false;
+        }
+        self.request(actor, now, item)
+    }
+
+    /// One request of a start-up; false if it is waited for, or something before it.
+    fn request(&mut self, actor: usize, now: Instant, item: Item) -> bool {
+        let by = self.process_of(actor, item.process);
+        let starting = self.actors[actor]
+            .starting
+            .as_mut()
+            .expect("it starts an application");
+        let flying = &mut starting.ahead[usize::from(item.process)];
+        if matches!(
+            item.kind,
+            Kind::Read | Kind::SyncWrite | Kind::Flush | Kind::Fsync
+        ) && *flying > 0
+        {
+            starting.waits = true;
+            return false;
+        }
+        *flying += u64::from(item.kind == Kind::Ahead);
+        (starting.next, starting.thought) = (starting.next + 1, false);
+        let direct = Purpose::Direct { process: actor };
+        match item.kind {
+            Kind::Ahead => {
+                let purpose = Purpose::Ahead {
+                    process: actor,
+                    of: item.process,
+                };
+                self.ask(now, (Op::Read, item.block, item.blocks), by, purpose);
+                true
+            }
+            Kind::Write => {
+                for _ in 0..pages_of(item.blocks) {
+                    let page = self.next_page(actor);
+                    self.soil(actor, now, page);
+                }
+                self.looks(actor);
+                true
+            }
+            Kind::Fsync => {
+                self.write_own(now, actor);
+                false
+            }
+            Kind::Read => {
+                self.ask(now, (Op::Read, item.block, item.blocks), by, direct);
+                false
+            }
+            Kind::SyncWrite => {
+                self.ask(now, (Op::Write, item.block, item.blocks), by, direct);
+                false
+            }
+            Kind::Flush => {
+                self.ask(now, (Op::Flush, 0, 0), by, direct);
+                false
+            }
+        }
+    }
+
+    /// Who asks as that process of the application.
+    fn process_of(&self, actor: usize, process: u16) -> Asker {
+        let starting = self.actors[actor]
+            .starting
+            .as_ref()
+            .expect("it starts an application");
+        Asker {
+            stream: starting.first_stream + u32::from(process),
+            ..self.asker(actor)
+        }
+    }
+
+    /// A request ahead was answered.
+    pub(super) fn came_ahead(&mut self, now: Instant, actor: usize, process: u16, well: bool) {
+        let one = &mut self.actors[actor];
+        one.found.failed += u64::from(!well);
+        let starting = one
+            .starting
+            .as_mut()
+            .expect("it waits for what it reads ahead");
+        let flying = &mut starting.ahead[usize::from(process)];
+        *flying -= 1;
+        let none_left = *flying == 0;
+        if none_left && std::mem::replace(&mut starting.waits, false) {
+            self.act(actor, now);
+        }
+    }
+}

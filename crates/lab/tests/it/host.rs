@@ -1,0 +1,568 @@
+//! Hosts: processes above a page cache, against times and requests written out.
+
+use std::path::Path;
+
+use nearslot_core::op::{Cost, Failure, Op, Status};
+use nearslot_core::request::{Reply, Request, Timeline};
+use nearslot_core::units::{Blocks, Instant};
+use nearslot_lab::grid;
+use nearslot_lab::outcome::{Results, Run};
+use nearslot_lab::run::{RunError, Wanted, compare};
+use nearslot_lab::scenario::{Load, Scenario};
+use nearslot_lab::sim::Control;
+use nearslot_lab::workload::{LoadEnv, Synthetic, synthetic};
+
+/// A volume of 1 GiB, whose files begin behind the journal in the second half.
+const BLOCKS: u64 = 1 << 21;
+const FILES: u64 = BLOCKS / 2 + (128 << 11);
+
+/// The workload of a scenario.
+fn host(text: &str) -> Synthetic {
+    let scenario = Scenario::from_toml(text, Path::new("/data")).unwrap();
+    let Load::Workload(part) = scenario.load else {
+        panic!("it has a workload")
+    };
+    let env = LoadEnv {
+        seed: 1,
+        label: "workload/0",
+        capacity: Blocks(BLOCKS),
+    };
+    synthetic(&part, &env).unwrap().0
+}
+
+/// A drive that answers each request a millisecond after the one before, in the order in which they come.
+struct Served {
+    /// When each came, in us, and what it was: operation, first block, blocks, stream.
+    asked: Vec<(u64, Op, u64, u64, u32)>,
+    made: Synthetic,
+    requests: Vec<Request>,
+}
+
+fn reply(request: Request, now: Instant, status: Status) -> Reply {
+    Reply {
+        request,
+        status,
+        timeline: Timeline {
+            arrived: request.arrived,
+            started: request.arrived,
+            replied: now,
+            cost: Cost::default(),
+        },
+    }
+}
+
+/// Serves a host; the request with the number `fails` fails.
+fn served_failing(text: &str, fails: Option<u64>) -> Served {
+    let mut made = host(text);
+    let (mut asked, mut requests) = (Vec::new(), Vec::new());
+    let mut queue: std::collections::VecDeque<Request> = std::collections::VecDeque::new();
+    let mut done_at = Instant::ZERO;
+    let mut now = Instant::ZERO;
+    loop {
+        let arrival = made.workload.next_arrival();
+        let answer = queue.front().map(|_| done_at);
+        let due = match (arrival, answer) {
+            (None, None) => break,
+            (one, other) => one
+                .unwrap_or(Instant::NEVER)
+                .min(other.unwrap_or(Instant::NEVER)),
+        };
+        now = now.max(due);
+        if answer == Some(due) {
+            let request = queue.pop_front().unwrap();
+            done_at = now + nearslot_core::units::Duration::from_ms(1);
+            let status = match Some(request.id.0) == fails {
+                true => Status::Failed(Failure::Medium),
+                false => Status::Done,
+            };
+            made.workload.replied(now, &reply(request, now, status));
+            continue;
+        }
+        if let Some(request) = made.workload.poll(now) {
+            let extent = request.extent;
+            asked.push((
+                now.0 / 1_000,
+                request.op,
+                extent.start.0,
+                extent.len.0,
+                request.stream.0,
+            ));
+            if queue.is_empty() {
+                done_at = now + nearslot_core::units::Duration::from_ms(1);
+            }
+            requests.push(request);
+            queue.push_back(request);
+        }
+    }
+    Served {
+        asked,
+        made,
+        requests,
+    }
+}
+
+fn served(text: &str) -> Served {
+    served_failing(text, None)
+}
+
+/// First page in its file and pages of each request of an operation.
+fn pages(served: &Served, op: Op) -> Vec<(u64, u64)> {
+    let of = served.asked.iter().filter(|one| one.1 == op);
+    of.map(|one| ((one.2 - FILES) / 8, one.3 / 8)).collect()
+}
+
+fn found(served: &Served, name: &str) -> nearslot_lab::outcome::ProcessFound {
+    let processes = served.made.workload.processes();
+    processes.into_iter().find(|one| one.name == name).unwrap()
+}
+
+fn number(served: &Served, name: &str) -> f64 {
+    let measures = served.made.workload.measures();
+    measures
+        .iter()
+        .find(|(known, _)| *known == name)
+        .unwrap()
+        .1
+        .value()
+}
+
+/// 4 KiB in a row from the front: windows of 4, 8, 16, 32 pages, each asked for one window ahead; a second reading finds all in memory.
+#[test]
+fn a_reader_in_a_row_asks_for_windows_one_ahead() {
+    let told = served(
+        "[workload]\nname = 'host'\n[[workload.process]]\nname = 'one'\nfile = '400KiB'\ntimes = 200\nsteps = [{ read = '4KiB' }]",
+    );
+    assert_eq!(
+        pages(&told, Op::Read),
+        [(0, 4), (4, 8), (12, 16), (28, 32), (60, 32), (92, 8)]
+    );
+    // The first page comes after 1 ms; one is computed for 1 us to ask and 1 us to copy; the second brings the next window.
+    let times: Vec<u64> = told.asked.iter().map(|one| one.0).collect();
+    assert_eq!(&times[..2], [1, 1_003]);
+    let one = found(&told, "one");
+    assert_eq!((one.rounds, one.ended, one.failed), (200, true, 0));
+}
+
+#[test]
+fn without_read_ahead_and_at_random_each_page_is_a_request() {
+    let told = |how: &str| {
+        served(&format!(
+            "[workload]\nname = 'host'\n{how}\n[[workload.process]]\nname = 'one'\nfile = '400KiB'\ntimes = 5\nsteps = [{{ read = '4KiB' }}]"
+        ))
+    };
+    let in_row = told("read_ahead = '0'");
+    assert_eq!(
+        pages(&in_row, Op::Read),
+        [(0, 1), (1, 1), (2, 1), (3, 1), (4, 1)]
+    );
+    let random = served(
+        "[workload]\nname = 'host'\n[[workload.process]]\nname = 'one'\nfile = '200MiB'\ntimes = 50\nsteps = [{ read = '4KiB', at = 'random' }]",
+    );
+    assert!(
+        pages(&random, Op::Read)
+            .iter()
+            .all(|(_, pages)| *pages == 1)
+    );
+    assert!(random.asked.len() > 45);
+}
+
+#[test]
+fn a_read_past_the_cache_is_one_request_and_asks_again_for_what_it_had() {
+    let told = served(
+        "[workload]\nname = 'host'\n[[workload.process]]\nname = 'one'\nfile = '64KiB'\ntimes = 3\nsteps = [{ read = '64KiB', direct = true }]",
+    );
+    assert_eq!(pages(&told, Op::Read), [(0, 16); 3]);
+}
+
+/// Who calls fsync writes its pages itself, as synchronous writes of its own; then the journal writes and flushes.
+#[test]
+fn fsync_writes_as_who_asks_and_ends_with_a_commit() {
+    let told = served(
+        "[workload]\nname = 'host'\njournal_pages = 2\n[[workload.process]]\nname = 'one'\nfile = '1MiB'\ntimes = 1\nsteps = [{ write = '4KiB', times = 3 }, 'fsync']",
+    );
+    let streams = told.made.workload.streams();
+    let asked: Vec<_> = told
+        .asked
+        .iter()
+        .map(|one| (one.1, one.3 / 8, &*streams[one.4 as usize]))
+        .collect();
+    assert_eq!(
+        asked,
+        [
+            (Op::Write, 3, "one"),
+            (Op::Write, 2, "journal"),
+            (Op::Flush, 0, "journal")
+        ]
+    );
+    assert!(told.requests[..2].iter().all(|request| request.sync));
+    // Three milliseconds of the drive.
+    assert!((found(&told, "one").mean_s.unwrap() - 0.003).abs() < 0.0001);
+}
+
+/// 400 MiB of memory: the flusher begins at 42 MB and stops below, writers are slowed from 63 MB on and stand at 84 MB.
+const WRITER: &str = "[workload]\nname = 'host'\nmemory = '400MiB'\nseconds = 20\n";
+
+#[test]
+fn a_greedy_writer_is_held_at_the_limit_and_the_flusher_writes_for_it() {
+    let told = served(&format!(
+        "{WRITER}[[workload.process]]\nname = 'one'\nfile = '300MiB'\nsteps = [{{ write = '4KiB' }}]"
+    ));
+    let streams = told.made.workload.streams();
+    assert!(
+        told.asked
+            .iter()
+            .all(|one| one.1 == Op::Write && streams[one.4 as usize] == "flusher")
+    );
+    assert!(told.requests.iter().all(|request| !request.sync));
+    let most = number(&told, "dirty_most_mb");
+    assert!((63.0..84.5).contains(&most), "{most}");
+    // 512 KiB a millisecond are 524 MB/s; a writer that is never held copies 4 KiB in 2 us.
+    let one = found(&told, "one");
+    assert!(
+        (450.0..560.0).contains(&one.written_mb_s),
+        "{}",
+        one.written_mb_s
+    );
+    assert!(one.held_s > 5.0, "{}", one.held_s);
+}
+
+#[test]
+fn writeback_that_is_not_anonymous_is_of_who_wrote() {
+    let told = served(&format!(
+        "{WRITER}anonymous = false\n[[workload.process]]\nname = 'one'\nfile = '300MiB'\nsteps = [{{ write = '4KiB' }}]"
+    ));
+    let streams = told.made.workload.streams();
+    assert!(
+        told.asked
+            .iter()
+            .all(|one| streams[one.4 as usize] == "one")
+    );
+}
+
+#[test]
+fn what_is_dirty_for_long_is_written_when_somebody_looks() {
+    let told = served(
+        "[workload]\nname = 'host'\nseconds = 60\n[[workload.process]]\nname = 'one'\nfile = '1MiB'\nsteps = [{ write = '8KiB' }, { think_ms = 100000 }]",
+    );
+    // Dirty from the beginning on, looked at each 5 s, old after 30 s.
+    let asked: Vec<_> = told.asked.iter().map(|one| (one.0, one.1, one.3)).collect();
+    assert_eq!(asked, [(30_000_000, Op::Write, 16)]);
+}
+
+/// An asynchronous pass, a synchronous one of what came meanwhile, a commit.
+#[test]
+fn sync_writes_what_everybody_has_written() {
+    let told = served(
+        "[workload]\nname = 'host'\njournal_pages = 0\n[[workload.process]]\nname = 'one'\nfile = '1MiB'\ntimes = 1\nsteps = [{ write = '8KiB' }]\n\
+         [[workload.process]]\nname = 'other'\nafter = ['one']\nfile = '4KiB'\ntimes = 1\nsteps = ['sync']",
+    );
+    let streams = told.made.workload.streams();
+    let asked: Vec<_> = told
+        .asked
+        .iter()
+        .map(|one| (one.1, one.3, &*streams[one.4 as usize]))
+        .collect();
+    assert_eq!(
+        asked,
+        [(Op::Write, 16, "flusher"), (Op::Flush, 0, "journal")]
+    );
+    assert!(!told.requests[0].sync);
+}
+
+#[test]
+fn rounds_with_a_time_of_their_own_are_late_when_they_take_longer() {
+    let told = |every: &str| {
+        served(&format!(
+            "[workload]\nname = 'host'\nread_ahead = '0'\n[[workload.process]]\nname = 'player'\nfile = '1MiB'\ntimes = 10\nevery_ms = {every}\nsteps = [{{ read = '8KiB' }}]"
+        ))
+    };
+    // Two pages, a request of a millisecond each... of one request, as a read elsewhere asks for all of it.
+    let fast = told("5");
+    assert_eq!(
+        (found(&fast, "player").late, fast.asked.len()),
+        (Some(0), 10)
+    );
+    let gaps: Vec<u64> = fast
+        .asked
+        .windows(2)
+        .map(|pair| pair[1].0 - pair[0].0)
+        .collect();
+    assert_eq!(gaps, [5_000; 9]);
+    assert_eq!(found(&told("0.5"), "player").late, Some(10));
+}
+
+#[test]
+fn a_rate_is_kept() {
+    let told = served(
+        "[workload]\nname = 'host'\nseconds = 10\n[[workload.process]]\nname = 'one'\nfile = '100MiB'\nrate_kb_s = 1024\nsteps = [{ read = '4KiB' }]",
+    );
+    let read = found(&told, "one").read_mb_s;
+    assert!((read - 1.024).abs() < 0.02, "{read}");
+}
+
+#[test]
+fn a_request_that_fails_is_counted_and_the_process_goes_on() {
+    let text = "[workload]\nname = 'host'\nread_ahead = '0'\n[[workload.process]]\nname = 'one'\nfile = '400KiB'\ntimes = 5\nsteps = [{ read = '4KiB' }]";
+    let told = served_failing(text, Some(2));
+    let one = found(&told, "one");
+    assert_eq!((one.failed, one.rounds, one.ended), (1, 5, true));
+}
+
+/// Requests of a start-up: what is read ahead is not waited for, but before what is waited for next.
+#[test]
+fn a_start_up_waits_for_what_its_process_reads_ahead() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("own.csv");
+    let rows = "process,think_us,kind,sector,sectors\na,0,ahead,800,8\na,0,ahead,808,8\nb,0,read,1600,8\na,2000,read,2400,16\na,0,write,0,8\na,0,fsync,0,0\n";
+    std::fs::write(&path, rows).unwrap();
+    let launch = path.display();
+    let text = format!(
+        "[workload]\nname = 'host'\nlaunch = '{launch}'\nlaunch_s = 0\njournal_pages = 0\n"
+    );
+    let told = served(&text);
+    let asked: Vec<_> = told
+        .asked
+        .iter()
+        .map(|one| (one.0, one.1, one.2, one.3))
+        .collect();
+    // One after the other a millisecond each; `a` thinks for two behind the answer of `b`.
+    let expected = [
+        (1, Op::Read, 800, 8),
+        (1, Op::Read, 808, 8),
+        (1, Op::Read, 1_600, 8),
+        (5_001, Op::Read, 2_400, 16),
+        (6_002, Op::Write, FILES, 8),
+        (7_002, Op::Flush, 0, 0),
+    ];
+    assert_eq!(asked, expected);
+    assert!(
+        (number(&told, "startup_s") - 0.008_002).abs() < 1e-5,
+        "{}",
+        number(&told, "startup_s")
+    );
+    let quiet = served(&format!("{text}application_writes = false\n"));
+    assert!(quiet.asked.iter().all(|one| one.1 == Op::Read));
+    // Two starts are streams of their own.
+    let names = told.made.workload.streams();
+    assert_eq!(&names[1..], ["launch", "flusher", "journal", "a", "b"]);
+}
+
+fn results(text: &str) -> Result<Results, RunError> {
+    let scenario = Scenario::from_toml(text, Path::new("/data"))?;
+    let points = grid::points(&scenario, &[])?;
+    compare(&points, None, &Wanted::default(), &Control::default())
+}
+
+fn run(load: &str) -> Run {
+    results(&format!(
+        "drive = 'desktop-7200-90mb:queue_depth=32'\n{load}"
+    ))
+    .unwrap()
+    .runs
+    .remove(0)
+}
+
+#[test]
+fn whole_runs_repeat_to_the_bit_and_end_when_the_application_is_up() {
+    let load =
+        "sched = 'bfq'\nworkload = 'host:launch=xterm:beside=2r1w-seq:launch_s=1:seconds=11'";
+    let (mut one, mut other) = (run(load), run(load));
+    (one.simulated_in_s, other.simulated_in_s) = (0.0, 0.0);
+    assert_eq!(
+        serde_json::to_string(&one).unwrap(),
+        serde_json::to_string(&other).unwrap()
+    );
+    let up = one.measure("host", "startup_s").unwrap().value();
+    assert!(
+        up > 0.5 && one.duration_s < 1.5 + up,
+        "{up} {}",
+        one.duration_s
+    );
+    assert_eq!(one.processes.last().unwrap().mean_s, Some(up));
+}
+
+#[test]
+fn an_application_that_is_not_up_in_time_is_told_so() {
+    let found = results(
+        "workload = 'host:launch=lowriter:launch_s=0:seconds=0.5'\ndrive = 'desktop-7200-90mb'",
+    )
+    .unwrap();
+    assert!(found.runs[0].measure("host", "startup_s").is_none());
+    assert_eq!(
+        found.verdict.headline,
+        "The application was not up when the run ended."
+    );
+}
+
+#[test]
+fn what_is_wrong_is_named_with_what_is_allowed() {
+    let process = |rest: &str| {
+        format!("[workload]\nname = 'host'\n[[workload.process]]\nname = 'one'\n{rest}")
+    };
+    for (text, why) in [
+        (
+            "workload = 'host'".to_owned(),
+            "host = no process (allowed: an application",
+        ),
+        (
+            "workload = 'host:beside=10x'".to_owned(),
+            "host.beside = 10x (allowed: 0r0w for nobody",
+        ),
+        (
+            "workload = 'host:launch=xtrem'".to_owned(),
+            "start-up = xtrem; did you mean `xterm`?",
+        ),
+        (
+            "workload = 'host:launch=no.csv'".to_owned(),
+            "start-up = /data/no.csv (No such file",
+        ),
+        (
+            "workload = 'host:beside=10r-seq:launch_s=3'".to_owned(),
+            "host.launch_s = 3 (allowed: beside an application",
+        ),
+        (
+            "workload = 'host:launch=xterm:file=1GiB'".to_owned(),
+            "host.file = 1GiB (allowed: beside readers or writers",
+        ),
+        (
+            "workload = 'host:launch=xterm:beside=1r-seq:sync_every_ms=1'".to_owned(),
+            "host.sync_every_ms = 1 (allowed: beside writers",
+        ),
+        (
+            "workload = 'host:beside=1w-seq:background_percent=20'".to_owned(),
+            "host.background_percent = 20 (allowed: below dirty_percent",
+        ),
+        (
+            "workload = 'host:beside=1r-seq:memory=1MiB'".to_owned(),
+            "host.memory = 1MiB (allowed: at least 2097152 bytes",
+        ),
+        (
+            "workload = 'host:beside=1r-seq:volume=200TiB'".to_owned(),
+            "host.volume = 200TiB (allowed: ",
+        ),
+        (
+            "workload = 'host:launch=xterm:seconds=5'".to_owned(),
+            "host.seconds = 5 (allowed: more than 7 s",
+        ),
+        (
+            "warmup = '5%'\nworkload = 'host:launch=xterm'".to_owned(),
+            "warmup = 5% (allowed: auto (0 here)",
+        ),
+        (
+            "workload = 'host:beside=400r-seq'".to_owned(),
+            "file of reader-",
+        ),
+        (
+            process("steps = []"),
+            "process `one`: steps = nothing (allowed: at least one)",
+        ),
+        (
+            process("steps = ['fsnyc']"),
+            "process `one`: step 1 = \"fsnyc\" (allowed: { read",
+        ),
+        (
+            process("steps = [{ read = '5000' }]"),
+            "process `one`: step 1: read = \"5000\" (allowed: bytes such as",
+        ),
+        (
+            process("steps = [{ read = '4KiB', att = 'random' }]"),
+            "process `one`: step 1: att = \"random\"; did you mean `at`?",
+        ),
+        (
+            process("file = '4KiB'\nsteps = [{ read = '8KiB' }]"),
+            "process `one`: steps = 8192 bytes at a time (allowed: at most the file",
+        ),
+        (
+            process("cuont = 3\nsteps = ['sync']"),
+            "process `one`: cuont = 3; did you mean `count`?",
+        ),
+        (
+            process("class = 'high'\nsteps = ['sync']"),
+            "process `one`: class = high (allowed: real-time",
+        ),
+        (
+            process("level = 8\nsteps = ['sync']"),
+            "process `one`: level = 8 (allowed: 0, the most urgent, to 7)",
+        ),
+        (
+            process("rate_kb_s = 5\nsteps = ['sync']"),
+            "process `one`: rate_kb_s = 5 (allowed: beside a step",
+        ),
+        (
+            process("after = ['two']\nsteps = ['sync']"),
+            "process `one`: after = two (allowed: the name of another process",
+        ),
+        (
+            process("after = ['one']\ntimes = 1\nsteps = ['sync']"),
+            "after = one (allowed: no circle",
+        ),
+        (
+            process(
+                "after = ['two']\ntimes = 1\nsteps = ['sync']\n[[workload.process]]\nname = 'two'\ntimes = 1\nafter = ['one']\nsteps = ['sync']",
+            ),
+            "after = one, two (allowed: no circle",
+        ),
+        (
+            process(
+                "steps = ['sync']\n[[workload.process]]\nname = 'two'\nafter = ['one']\nsteps = ['sync']",
+            ),
+            "process `two`: after = one (allowed: one that ends",
+        ),
+        (
+            process("steps = ['sync']\n[[workload.process]]\nname = 'one'\nsteps = ['sync']"),
+            "process = one (allowed: a name of its own",
+        ),
+    ] {
+        let told = results(&format!("drive = 'desktop-7200-90mb'\n{text}"))
+            .err()
+            .map(|error| error.to_string());
+        assert!(
+            told.as_ref().is_some_and(|told| told.starts_with(why)),
+            "{text}: {told:?}, not {why}"
+        );
+    }
+}
+
+#[test]
+fn a_start_up_beyond_the_volume_and_wrong_lines_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = |rows: &str| {
+        let path = folder.path().join("own.csv");
+        std::fs::write(&path, rows).unwrap();
+        let text = format!(
+            "drive = 'desktop-7200-90mb'\nworkload = 'host:launch={}'",
+            path.display()
+        );
+        results(&text).err().unwrap().to_string()
+    };
+    let head = "process,think_us,kind,sector,sectors\n";
+    let beyond = told(&format!("{head}a,0,read,312499993,8\n"));
+    assert!(beyond.contains("8 sectors from 312499993 on, request 1 (allowed: requests within the volume, 312500000 sectors)"), "{beyond}");
+    for (rows, why) in [
+        (String::new(), "= empty (allowed: at least one request)"),
+        (head.to_owned(), "= no request (allowed: at least one)"),
+        (
+            "a,b\n".to_owned(),
+            "line 1 = a,b (allowed: the names of the columns",
+        ),
+        (
+            format!("{head}a,0,read,1\n"),
+            "line 2 = a,0,read,1 (allowed: five columns",
+        ),
+        (
+            format!("{head}a,0,raed,1,8\n"),
+            "line 2: kind = raed (allowed: read, metadata",
+        ),
+        (
+            format!("{head}a,0,read,1,0\n"),
+            "line 2: sectors = 0 (allowed: at least 1)",
+        ),
+        (
+            format!("{head}a,x,read,1,8\n"),
+            "line 2: think_us = x (allowed: a whole number",
+        ),
+    ] {
+        let said = told(&rows);
+        assert!(said.contains(why), "{said}");
+    }
+}
