@@ -33,6 +33,11 @@ pub trait Scheduler: Send {
         true
     }
 
+    /// Whether what may join hangs on the stream of an I/O. Then each stream waits in a line of its own, and none keeps others out.
+    fn limits_streams(&self) -> bool {
+        false
+    }
+
     /// Whether an I/O that somebody waits for is merged only with I/Os of its own stream.
     fn keeps_apart(&self) -> bool {
         false

@@ -62,6 +62,7 @@ mod merger;
 mod merger_tests;
 mod queue;
 mod requests;
+mod room;
 mod steps;
 
 use graph::Graph;

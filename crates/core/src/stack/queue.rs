@@ -1,13 +1,13 @@
 //! One drive's queue: what waits, what runs, and what may be known of the drive.
 //!
 //! The way of an I/O: if it may, it joins one that waits ([`Merger`]); else it waits in the room before the scheduler until that admits
-//! it; then in the scheduler, until the drive has room for a command. The room holds reads and writes apart, each in order of
-//! age, since a limit of writes must not keep reads out. Of the room only the two oldest are ever asked about.
+//! it ([`Room`]); then in the scheduler, until the drive has room for a command.
 
 use std::collections::VecDeque;
 
 use super::graph::{Graph, Standing};
 use super::merger::{Grown, Merger};
+use super::room::{Held, Room};
 use crate::contract::{Merging, Next, Oracle, Queued, Scheduler, View};
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::IoId;
@@ -16,7 +16,6 @@ use crate::measure::Measure;
 use crate::op::{Failure, Op, Status};
 use crate::position::Search;
 use crate::registry::Kind;
-use crate::sorted::{Keyed, Sorted};
 use crate::stack::Lane;
 use crate::stream::Streams;
 use crate::units::{Blocks, Instant};
@@ -58,8 +57,8 @@ pub(super) struct Queue {
 /// What waits outside a scheduler.
 #[derive(Default)]
 struct Outside {
-    /// I/Os that the scheduler has not admitted: reads, and writes.
-    room: [Sorted<Held>; 2],
+    /// I/Os that the scheduler has not admitted.
+    room: Room,
     /// Flushes and discards pass the scheduler by: what they are about has been answered already, or waits for them elsewhere.
     flushes: VecDeque<IoId>,
     /// Open I/Os that a scheduler started while no slot was free, and whether requests wait for them. They take no room from others:
@@ -70,28 +69,12 @@ struct Outside {
 impl Outside {
     /// I/Os in the room.
     fn held(&self) -> usize {
-        self.room.iter().map(Sorted::len).sum()
+        self.room.len()
     }
 
     /// All that wait.
     fn len(&self) -> usize {
         self.flushes.len() + self.stalled.len() + self.held()
-    }
-}
-
-/// An I/O that waits until it is admitted.
-#[derive(Clone, Copy)]
-struct Held {
-    io: Io,
-    merges: bool,
-}
-
-impl Keyed for Held {
-    type Key = u64;
-
-    #[inline]
-    fn key(&self) -> u64 {
-        self.io.sequence
     }
 }
 
@@ -146,23 +129,29 @@ impl Queue {
         if merges && self.join(now, io, streams) {
             return self.readmit(now, streams);
         }
-        if self.is_first(io.op) && self.scheduler.admits(io, &self.queued) {
+        if self.is_first(io) && self.scheduler.admits(io, &self.queued) {
             self.admit(now, io, merges, streams);
         } else {
-            self.outside().room[side(io.op)].insert(Held { io: *io, merges });
+            self.outside().room.insert(Held { io: *io, merges });
         }
     }
 
-    /// Whether none of its kind waits to be admitted.
+    /// Whether nobody waits to be admitted in the line of an I/O.
     #[inline]
-    fn is_first(&self, op: Op) -> bool {
+    fn is_first(&self, io: &Io) -> bool {
         let outside = self.outside.as_ref();
-        outside.is_none_or(|outside| outside.room[side(op)].is_empty())
+        outside.is_none_or(|outside| outside.room.is_free_for(io))
     }
 
     /// What waits outside the scheduler.
     fn outside(&mut self) -> &mut Outside {
-        self.outside.get_or_insert_default()
+        let by_stream = self.scheduler.limits_streams();
+        self.outside.get_or_insert_with(|| {
+            Box::new(Outside {
+                room: Room::new(by_stream),
+                ..Outside::default()
+            })
+        })
     }
 
     /// Lets an I/O wait that was merged with others before: now by itself, and without being asked about once more.
@@ -215,7 +204,7 @@ impl Queue {
 
     fn admit_more(&mut self, now: Instant, streams: &Streams) {
         while let Some(held) = self.admissible() {
-            self.outside().room[side(held.io.op)].take(&held.io.sequence);
+            self.outside().room.take(&held.io);
             if !(held.merges && self.join(now, &held.io, streams)) {
                 self.admit(now, &held.io, held.merges, streams);
             }
@@ -236,20 +225,17 @@ impl Queue {
         }
     }
 
-    /// The older of the oldest read and the oldest write, if it is admitted; else the other, if that is.
+    /// Of the oldest of each line, the oldest that is admitted.
     fn admissible(&self) -> Option<Held> {
-        let oldest = self.outside.as_ref()?.room.each_ref().map(Sorted::first);
-        let admitted = oldest
-            .into_iter()
-            .flatten()
-            .filter(|held| self.scheduler.admits(&held.io, &self.queued));
+        let oldest = self.outside.as_ref()?.room.oldest();
+        let admitted = oldest.filter(|held| self.scheduler.admits(&held.io, &self.queued));
         admitted.min_by_key(|held| held.io.sequence).copied()
     }
 
     /// Another drive has begun what waits here too, or it is open and now gets an address.
     pub(super) fn withdraw(&mut self, now: Instant, io: &Io, asked: bool, streams: &Streams) {
         if let Some(outside) = &mut self.outside {
-            if asked && outside.room[side(io.op)].take(&io.sequence).is_some() {
+            if asked && outside.room.take(io).is_some() {
                 // It may have been the oldest, which alone is asked about.
                 return self.readmit_here(now, streams);
             }
@@ -461,8 +447,11 @@ impl Queue {
     pub(super) fn audit(&self) {
         self.scheduler.audit();
         self.merger.iter().for_each(|merger| merger.audit());
-        let waits = |op| self.outside.as_ref()?.room[side(op)].first();
-        for held in [Op::Read, Op::Write].into_iter().filter_map(waits) {
+        let oldest = self
+            .outside
+            .iter()
+            .flat_map(|outside| outside.room.oldest());
+        for held in oldest {
             assert!(
                 !self.scheduler.admits(&held.io, &self.queued),
                 "{:?} waits to be admitted, and would be",
@@ -475,9 +464,4 @@ impl Queue {
 /// Whether an I/O passes the scheduler by, which knows reads and writes.
 fn passes_by(op: Op) -> bool {
     matches!(op, Op::Flush | Op::Discard)
-}
-
-/// Where an I/O waits until it is admitted.
-fn side(op: Op) -> usize {
-    usize::from(op != Op::Read)
 }

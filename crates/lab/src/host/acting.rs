@@ -216,17 +216,17 @@ impl Machine {
         match step {
             Step::Read(access) => return self.begin_access(actor, now, access, Op::Read),
             Step::Write(access) => return self.begin_access(actor, now, access, Op::Write),
-            Step::Think(Think::Fixed(time)) => one.computed = one.computed + time,
+            Step::Think(Think::Fixed(time)) => one.computed += time,
             Step::Think(Think::Mean(mean)) => {
                 let time = one.rng.exponential(mean.0 as f64);
-                one.computed = one.computed + Duration(libm::round(time) as u64);
+                one.computed += Duration(libm::round(time) as u64);
             }
             Step::Start(_) | Step::Fsync | Step::Sync if self.pay(actor, now) => return false,
             Step::Start(_) | Step::Fsync | Step::Sync => {}
         }
         let one = &mut self.actors[actor];
         one.step += 1;
-        one.computed = one.computed + STEP;
+        one.computed += STEP;
         match step {
             Step::Start(ref startup) => self.start(actor, Arc::clone(startup)),
             Step::Fsync => self.write_own(now, actor),
@@ -262,7 +262,7 @@ impl Machine {
         };
         let end = page + access.pages;
         (one.at, one.left) = (end, one.left.map(|left| left - 1));
-        one.computed = one.computed + STEP;
+        one.computed += STEP;
         if let Some(rate) = self.told[one.told].rate {
             let took = access.pages as f64 * PAGE_BYTES as f64 * 1e9 / rate as f64;
             one.paid_until = one.paid_until.max(now) + Duration(took as u64);
@@ -339,7 +339,7 @@ impl Machine {
 
     fn copied(&mut self, actor: usize) {
         let one = &mut self.actors[actor];
-        one.computed = one.computed + self.settings.copy;
+        one.computed += self.settings.copy;
     }
 
     /// Asks for those pages of a span that are neither there nor on their way.
@@ -473,13 +473,13 @@ impl Machine {
             one.owed = Duration(0);
             return false;
         };
-        one.owed = one.owed + pause;
+        one.owed += pause;
         if one.owed < LEAST_PAUSE && !again {
             return false;
         }
         let owed = std::mem::replace(&mut one.owed, Duration(0));
         one.doing = Doing::Held { again, page, end };
-        one.found.held = one.found.held + owed;
+        one.found.held += owed;
         self.sleep(actor, now + owed);
         true
     }

@@ -167,7 +167,7 @@ mod tests {
         let mut pacing = Pacing::new(1_000, 2_000);
         let mut now = Instant::ZERO;
         for _ in 0..200 {
-            now = now + PERIOD;
+            now += PERIOD;
             pacing.dirtied += (2.0 * pacing.base * pacing.factor(1_750) / 5.0) as u64;
             pacing.wrote(now, 200, 1_750);
         }

@@ -57,7 +57,7 @@ impl Machine {
         };
         if !starting.thought {
             starting.thought = true;
-            one.computed = one.computed + item.think;
+            one.computed += item.think;
         }
         if self.pay(actor, now) {
             return false;

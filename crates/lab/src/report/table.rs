@@ -68,9 +68,9 @@ const COLUMNS: [Shown; 34] = [
     shown(LABEL, 0, |row| plain(name(row))),
     shown(UP, 0, |row| match row.run.has(host::KEY, "startup_s") {
         false => "X".to_owned(),
-        true => counted(row, host::KEY, "startup_s"),
+        true => of_host(row, "startup_s"),
     }),
-    shown(LATE, 1, |row| counted(row, host::KEY, "late_percent")),
+    shown(LATE, 1, |row| of_host(row, "late_percent")),
     shown(OTHERS, 1, |row| {
         let moved = ["read_mb_s", "written_mb_s"].map(|name| row.run.measure(host::KEY, name));
         let moved = moved.into_iter().flatten().map(Number::value);
@@ -136,6 +136,12 @@ const COLUMNS: [Shown; 34] = [
     shown("transfer\nms", 12, |row| number(row.run.transfer_ms)),
     shown("overhead\nms", 12, |row| number(row.run.overhead_ms)),
 ];
+
+/// A quantity that a host has measured.
+fn of_host(row: &Row<'_>, name: &str) -> String {
+    let found = row.run.measure(host::KEY, name);
+    found.map_or(dash(), |found| number(found.value()))
+}
 
 /// The kinds whose parts count these.
 const CACHE: &str = <dyn Cache as Kind>::CARD.key;

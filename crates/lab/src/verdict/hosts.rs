@@ -103,7 +103,7 @@ fn under(runs: &[&Run]) -> String {
         .iter()
         .map(|(took, name)| format!("{} with {name}", seconds(*took)))
         .collect();
-    let said = match (up.is_empty(), down.is_empty()) {
+    match (up.is_empty(), down.is_empty()) {
         (true, _) => "the application was not up with any of them".to_owned(),
         (false, true) => format!("the application is up after {}", list(&up)),
         (false, false) => format!(
@@ -111,8 +111,7 @@ fn under(runs: &[&Run]) -> String {
             list(&up),
             list(&down)
         ),
-    };
-    said
+    }
 }
 
 /// What answers, in a word.
@@ -153,9 +152,12 @@ mod tests {
         let none = run(("", "sched=none"), &[("not_up", 1.0)]);
         let bfq = run(("", "sched=bfq"), &[("not_up", 0.0), ("startup_s", 1.5)]);
         let cfq = run(("", "sched=cfq"), &[("not_up", 0.0), ("startup_s", 30.0)]);
-        assert_eq!(told(&[bfq.clone()]), "The application is up after 1.5 s.");
         assert_eq!(
-            told(&[none.clone()]),
+            told(std::slice::from_ref(&bfq)),
+            "The application is up after 1.5 s."
+        );
+        assert_eq!(
+            told(std::slice::from_ref(&none)),
             "The application was not up when the run ended."
         );
         assert_eq!(

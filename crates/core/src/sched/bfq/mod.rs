@@ -431,6 +431,10 @@ impl Scheduler for Bfq {
         u64::from(queued.all()) < limit && !self.is_over(io, sync, limit)
     }
 
+    fn limits_streams(&self) -> bool {
+        true
+    }
+
     fn keeps_apart(&self) -> bool {
         true
     }
