@@ -35,9 +35,10 @@ pub(crate) fn of_today() -> Vec<Disk> {
     disks
 }
 
-/// The disks of the catalog that have so many blocks, smallest first.
+/// The disks of the catalog that have so many blocks, smallest first, but for those that stand for the disk of one study and tell no year.
 pub(crate) fn names(blocks: Blocks) -> Vec<&'static str> {
-    let large = disks().into_iter().filter(|disk| disk.capacity >= blocks);
+    let proposed = |disk: &Disk| disk.year.is_some() && disk.capacity >= blocks;
+    let large = disks().into_iter().filter(proposed);
     large.map(|disk| disk.name).collect()
 }
 

@@ -244,13 +244,16 @@ mod tests {
     }
 
     #[test]
-    fn every_disk_of_the_catalog_tells_its_year() {
+    fn every_disk_of_the_catalog_tells_its_year_or_is_only_taken_by_name() {
         let years: Vec<_> = disks().iter().map(|disk| (disk.name, disk.year)).collect();
         let expected = [
             ("hp-c2247a", Some(1992)),
             ("seagate-cheetah-9lp", Some(1998)),
             ("scsi-10k-73gb", Some(2003)),
+            ("hitachi-7200-90mb", None),
             ("desktop-7200-90mb", Some(2007)),
+            ("emulated-7200-150mb", None),
+            ("seagate-7200-125mb", None),
             ("modern-20tb", Some(2021)),
         ];
         assert_eq!(years, expected);

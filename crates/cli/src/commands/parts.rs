@@ -21,7 +21,7 @@ struct Card {
     aliases: Vec<String>,
     summary: String,
     source: String,
-    knobs: &'static [Knob],
+    knobs: Vec<Knob>,
     measures: &'static [Measure],
     /// What else there is to show.
     text: Option<String>,
@@ -63,7 +63,7 @@ fn parts(kind: &dyn AnyKind) -> Kind {
             .collect(),
         summary: part.summary.to_owned(),
         source: part.source.to_owned(),
-        knobs: part.knobs,
+        knobs: part.knobs.to_vec(),
         measures: part.measures,
         text: None,
     };
@@ -95,7 +95,7 @@ fn drive_card(name: &str, text: &str) -> Result<Card, ConfigError> {
         aliases: Vec::new(),
         summary: word("description"),
         source: word("source"),
-        knobs: drive::kind_of(name, &table)?.knobs,
+        knobs: drive::kind_of(name, &table)?.knobs_of(&table),
         measures: &[],
         text: Some(text.to_owned()),
     })
@@ -107,7 +107,7 @@ fn drive_kinds() -> Vec<Card> {
         aliases: Vec::new(),
         summary: kind.summary.to_owned(),
         source: kind.source.to_owned(),
-        knobs: kind.knobs,
+        knobs: kind.knobs.to_vec(),
         measures: kind.measures,
         text: None,
     };
@@ -120,7 +120,7 @@ fn formats() -> Vec<Card> {
         aliases: Vec::new(),
         summary: format.summary.to_owned(),
         source: format.source.to_owned(),
-        knobs: &[],
+        knobs: Vec::new(),
         measures: &[],
         text: format.options.contains(&Choice::Columns).then(names_listed),
     };
@@ -283,12 +283,12 @@ fn card_text(kind: &Kind, card: &Card) -> String {
     if !card.source.is_empty() {
         text += &format!("  source: {}\n", card.source);
     }
-    match (card.knobs, &card.text) {
+    match (&card.knobs[..], &card.text) {
         ([], Some(_)) => {}
         ([], None) => text += "  nothing to set\n",
         _ => text += &format!("\nKnobs, set as {}:KNOB=VALUE:\n", card.name),
     }
-    for knob in card.knobs {
+    for knob in &card.knobs {
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,

@@ -36,6 +36,13 @@ pub struct Kind {
     pub read: Reader,
 }
 
+impl Kind {
+    /// What can be set of the drive of this file, with the defaults that the file gives.
+    pub fn knobs_of(&self, file: &toml::Table) -> Vec<Knob> {
+        queued::knobs(self.knobs, file)
+    }
+}
+
 /// Turns a drive's file and the knobs in effect into checked parameters.
 pub type Reader = fn(&toml::Table, &Knobs) -> Result<Box<dyn Blueprint>, ConfigError>;
 
@@ -70,7 +77,8 @@ impl Entry {
         kind.is_some_and(|kind| kind.name == hdd::KIND.name)
     }
 
-    /// The year in which it was first sold, if its file tells.
+    /// The year in which it was first sold, if its file tells. A disk that stands for that of one study tells none, and is taken only
+    /// where it is named.
     pub fn year(&self) -> Option<u32> {
         let table: toml::Table = self.text.parse().ok()?;
         table.get("year")?.as_integer()?.try_into().ok()
@@ -87,6 +95,8 @@ macro_rules! catalog {
 pub static CATALOG: &[Entry] = catalog![
     "cloud-gp2-100gib",
     "desktop-7200-90mb",
+    "emulated-7200-150mb",
+    "hitachi-7200-90mb",
     "hp-c2247a",
     "modern-20tb",
     "null",
@@ -94,6 +104,7 @@ pub static CATALOG: &[Entry] = catalog![
     "plextor-px-256m5s",
     "sata-tlc-500gb",
     "scsi-10k-73gb",
+    "seagate-7200-125mb",
     "seagate-cheetah-9lp",
 ];
 
@@ -124,7 +135,7 @@ pub fn read(
         .parse()
         .map_err(|error: toml::de::Error| unreadable(name, text, &error))?;
     let kind = kind_of(name, &table)?;
-    let knobs = Knobs::check(name, kind.knobs, knobs)?;
+    let knobs = Knobs::check(name, &kind.knobs_of(&table), knobs)?;
     let blueprint = (kind.read)(&table, &knobs).map_err(|mut error| {
         error.key = format!("drive {name}: {}", error.key);
         error

@@ -23,6 +23,7 @@ use crate::op::Op;
 use crate::position::{
     ArmPosition, Arrival, Candidate, Choice, FreePlace, Place, Predicted, Search,
 };
+use crate::registry::{Knob, KnobKind};
 use crate::sorted::Sorted;
 use crate::stream::Streams;
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
@@ -38,6 +39,25 @@ pub const SCHED_KNOB: &str = "queue_sched";
 
 /// How a drive sorts unless something else is said: by positioning time, and nobody starves.
 pub const SCHED_DEFAULT: &str = "aged_satf";
+
+/// What can be set of a drive: the knobs of its kind, where a file says how many commands its drive holds with that as the default.
+/// Kinds whose drives work on several commands at a time sort none, and read the key by themselves.
+pub(super) fn knobs(kind: &[Knob], file: &toml::Table) -> Vec<Knob> {
+    let sorts = kind.iter().any(|knob| knob.name == SCHED_KNOB);
+    let own = file.get(DEPTH_KNOB).and_then(toml::Value::as_integer);
+    let with_own = |knob: &Knob| match (knob.kind, own) {
+        (KnobKind::Integer { min, max, .. }, Some(default)) if knob.name == DEPTH_KNOB => Knob {
+            kind: KnobKind::Integer { default, min, max },
+            ..*knob
+        },
+        _ => *knob,
+    };
+    if sorts {
+        kind.iter().map(with_own).collect()
+    } else {
+        kind.to_vec()
+    }
+}
 
 /// Makes the firmware's scheduler for a drive.
 pub type MakeScheduler = Arc<dyn Fn(&dyn Blueprint) -> Box<dyn Scheduler> + Send + Sync>;

@@ -307,7 +307,7 @@ impl Knobs {
     /// An unknown key (with the nearest valid one) or a value that is not allowed.
     pub fn check(
         part: &str,
-        card: &'static [Knob],
+        card: &[Knob],
         given: &[(String, KnobValue)],
     ) -> Result<Knobs, ConfigError> {
         for (key, value) in given {
@@ -317,7 +317,7 @@ impl Knobs {
                     .with_value(&value.to_string()));
             }
         }
-        let effective = |knob: &'static Knob| {
+        let effective = |knob: &Knob| {
             let said = given.iter().rfind(|(key, _)| key == knob.name);
             let value = match said {
                 None => knob.default_value(),

@@ -1,6 +1,9 @@
 //! The drives that ship: their capacities, and that they do what the headers of their files say.
 
-use nearslot_core::contract::Blueprint;
+use std::collections::VecDeque;
+
+use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
+use nearslot_core::contract::{Blueprint, Drive};
 use nearslot_core::drive::{self, CATALOG};
 use nearslot_core::ids::IoId;
 use nearslot_core::io::Command;
@@ -41,6 +44,9 @@ fn capacities_are_those_of_the_sources() {
         ("hp-c2247a", "ideal", 2_130_576),
         ("desktop-7200-90mb", "real", 1_953_525_168),
         ("modern-20tb", "real", 39_063_650_304),
+        ("hitachi-7200-90mb", "real", 976_773_168),
+        ("seagate-7200-125mb", "real", 1_953_525_168),
+        ("emulated-7200-150mb", "real", 1_953_525_168),
     ];
     for (name, layout, blocks) in expected {
         assert_eq!(
@@ -184,4 +190,182 @@ fn flash_reads_as_fast_as_its_file_says() {
     near("nvme-tlc-1tb", 256, 32, true, 7_000.0);
     near("nvme-tlc-1tb", 8, 512, false, 1e6 * 4.096e-3);
     near("nvme-tlc-1tb", 8, 1, false, 22_000.0 * 4.096e-3);
+}
+
+/// A drive of the catalog as a run gets it, with the queue that its file gives it.
+fn queued(word: &str) -> (Box<dyn Drive>, u64) {
+    let part: PartConfig = word.parse().unwrap();
+    let text = drive::catalog_text(&part.name).unwrap().to_owned();
+    let built = StackConfig::over(DriveConfig { part, text }, 1).build();
+    let mut built = built.unwrap();
+    (built.drives.remove(0), built.blueprint.capacity().0)
+}
+
+/// Clients that read, each the next as soon as one of its reads has ended.
+struct Clients {
+    count: u32,
+    /// Reads of each that are on their way.
+    each: u32,
+    blocks: u64,
+    /// Blocks from the first place of one to that of the next; none if they read at random.
+    apart: Option<u64>,
+    reads: u64,
+}
+
+impl Clients {
+    /// Megabytes per second, and the mean time of a read in milliseconds.
+    fn run(&self, word: &str) -> (f64, f64) {
+        let (mut drive, capacity) = queued(word);
+        let mut rng = Rng::stream(1, word);
+        let slots = self.count * self.each;
+        let mut sent = vec![Instant::ZERO; slots as usize];
+        let mut turns = vec![0; self.count as usize];
+        let mut free: VecDeque<u32> = (0..slots).collect();
+        let (mut now, mut ended, mut total_ms) = (Instant::ZERO, 0, 0.0);
+        while ended < self.reads {
+            while let Some(io) = free.pop_front() {
+                let client = io % self.count;
+                let turn: &mut u64 = &mut turns[client as usize];
+                let at = match self.apart {
+                    Some(apart) => u64::from(client) * apart + *turn * self.blocks,
+                    None => rng.below(capacity / self.blocks) * self.blocks,
+                };
+                *turn += 1;
+                sent[io as usize] = now;
+                drive.submit(now, &read_of(io, at, self.blocks));
+            }
+            now = drive.next_event().unwrap();
+            if let Some(done) = drive.advance(now) {
+                total_ms += now.since(sent[done.io.index()]).as_ms();
+                free.push_back(done.io.0);
+                ended += 1;
+            }
+        }
+        let bytes = (ended * self.blocks * 512) as f64;
+        let took = now.since(Instant::ZERO).as_ms();
+        (bytes / took / 1e3, total_ms / ended as f64)
+    }
+}
+
+fn read_of(io: u32, at: u64, blocks: u64) -> Command {
+    Command {
+        io: IoId(io),
+        op: Op::Read,
+        at: Pba(at),
+        len: Blocks(blocks),
+        fua: false,
+    }
+}
+
+/// Complains of a figure that is not the expected one within a share.
+fn near(what: &str, found: f64, expected: f64, within: f64) {
+    assert!(
+        (found / expected - 1.0).abs() < within,
+        "{what}: {found}, not {expected}"
+    );
+}
+
+/// Disks that stand for those of the BFQ pages and of a check against the kernel's own.
+const OF_BFQ: [&str; 3] = [
+    "hitachi-7200-90mb",
+    "seagate-7200-125mb",
+    "emulated-7200-150mb",
+];
+
+#[test]
+fn disks_of_the_bfq_study_have_a_queue_of_32_unless_told() {
+    for name in OF_BFQ {
+        assert_eq!(queued(name).0.depth(), 32, "{name}");
+        assert_eq!(queued(&format!("{name}:queue_depth=1")).0.depth(), 1);
+        assert_eq!(queued(&format!("{name}:queue_depth=8")).0.depth(), 8);
+    }
+    assert_eq!(queued("desktop-7200-90mb").0.depth(), 1);
+}
+
+#[test]
+fn disks_of_the_bfq_study_read_in_sequence_as_their_files_say() {
+    let at = |name, share: f64, expected| {
+        let capacity = blueprint(name, "real").capacity().0 as f64;
+        let first = (capacity * share) as u64 / 2_048 * 2_048;
+        let rate = sequential_rate_of(&*read(name, "real", "complete"), Op::Read, first);
+        near(&format!("{name} at {share}"), rate, expected, 0.005);
+    };
+    at("hitachi-7200-90mb", 0.0, 118.0);
+    at("hitachi-7200-90mb", 0.99, 62.0);
+    at("seagate-7200-125mb", 0.0, 125.0);
+    at("seagate-7200-125mb", 0.99, 62.5);
+    for share in [0.0, 0.5, 0.99] {
+        at("emulated-7200-150mb", share, 150.0);
+    }
+}
+
+/// Over the whole disk, so that what is read in a second counts as long as it takes.
+#[test]
+fn the_hitachi_reads_90_megabytes_a_second_on_average() {
+    let blueprint = read("hitachi-7200-90mb", "real", "complete");
+    let (capacity, pieces) = (blueprint.capacity().0, 48);
+    let seconds_per_mb = (0..pieces).map(|piece| {
+        let first = capacity / pieces * piece + capacity / pieces / 2;
+        1.0 / sequential_rate_of(&*blueprint, Op::Read, first)
+    });
+    let mean = pieces as f64 / seconds_per_mb.sum::<f64>();
+    near("mean rate", mean, 90.0, 0.01);
+}
+
+#[test]
+fn disks_of_the_bfq_study_read_at_random_as_seek_and_turn_say() {
+    let random = |depth, reads| Clients {
+        count: depth,
+        each: 1,
+        blocks: 8,
+        apart: None,
+        reads,
+    };
+    // A mean seek of 12.0, 8.5 and 8.4 ms, half a turn of 4.17 ms, and 0.1 ms of electronics but for the last.
+    for (name, alone_ms, iops_of_32) in [
+        ("hitachi-7200-90mb", 16.2, 141.0),
+        ("seagate-7200-125mb", 12.7, 190.6),
+        ("emulated-7200-150mb", 12.5, 192.9),
+    ] {
+        let (_, ms) = random(1, 8_000).run(name);
+        near(&format!("{name}, one by one"), ms, alone_ms, 0.01);
+        let (rate, _) = random(32, 8_000).run(name);
+        let iops = rate * 1e6 / 4_096.0;
+        near(&format!("{name}, 32 at a time"), iops, iops_of_32, 0.02);
+    }
+}
+
+/// Other commands always wait, so the drive reads nothing ahead: each read is a movement and a part of a turn.
+#[test]
+fn interleaved_readers_have_no_read_ahead_on_disks_of_the_bfq_study() {
+    let readers = |count, each, blocks| Clients {
+        count,
+        each,
+        blocks,
+        apart: Some(8_388_608),
+        reads: 6_000,
+    };
+    for (name, nine, ten, of_512_kib) in [
+        ("hitachi-7200-90mb", 15.5, [15.6, 19.0], [56.2, 61.6]),
+        ("seagate-7200-125mb", 15.8, [16.1, 32.0], [60.0, 71.5]),
+        ("emulated-7200-150mb", 17.2, [21.1, 32.2], [60.8, 89.3]),
+    ] {
+        let (rate, _) = readers(9, 1, 256).run(name);
+        near(&format!("{name}, nine"), rate, nine, 0.01);
+        for each in [1, 2] {
+            let (rate, _) = readers(10, each, 256).run(name);
+            near(
+                &format!("{name}, ten, {each}"),
+                rate,
+                ten[each as usize - 1],
+                0.01,
+            );
+            let (rate, _) = readers(10, each, 1_024).run(name);
+            let expected = of_512_kib[each as usize - 1];
+            near(&format!("{name}, 512 KiB, {each}"), rate, expected, 0.01);
+        }
+    }
+    // Alone, one has all that the disk has.
+    let (rate, _) = readers(1, 1, 256).run("emulated-7200-150mb");
+    near("one reader", rate, 150.0, 0.005);
 }

@@ -260,7 +260,7 @@ fn highest(samples: &Samples) -> u64 {
     samples.all.iter().map(Sample::end).max().unwrap_or(0)
 }
 
-/// The base drive: the named one, or the smallest disk of the catalog that holds what was addressed.
+/// The base drive: the named one, or the smallest disk of the catalog that tells its year and holds what was addressed.
 fn base(samples: &Samples, how: &How) -> Result<(String, Parameters), CalibrateError> {
     let disk = |name: &str, text: &str| {
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
@@ -284,6 +284,8 @@ fn base(samples: &Samples, how: &How) -> Result<(String, Parameters), CalibrateE
     let needed = how.capacity.unwrap_or(0).max(highest(samples));
     let disks = CATALOG.iter().filter_map(|entry| {
         let disk = disk(entry.name, entry.text).ok()?;
+        // Those without a year stand for the disk of one study.
+        disk.year?;
         Some((entry.name.to_owned(), disk))
     });
     let mut disks: Vec<(String, Parameters)> = disks.collect();

@@ -253,6 +253,7 @@ impl Drive {
             kind: "hdd".to_owned(),
             description: Some(self.text("model")?.to_owned()),
             year: None,
+            queue_depth: None,
             rpm: self.number("rpm")?,
             heads: self.number("heads")?,
             cylinders,

@@ -421,7 +421,8 @@ pub(super) static KIND: Kind = Kind {
             queued::DEPTH_KNOB,
             1,
             1..=queued::DEPTH_MAX,
-            "commands that the drive holds and sorts by itself; 1 is a drive without a queue",
+            "commands that the drive holds and sorts by itself; 1 is a drive without a queue; the default is what the drive's file says, if it \
+             says so",
         ),
         Knob::text(
             queued::SCHED_KNOB,

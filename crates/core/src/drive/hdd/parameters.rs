@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::firmware::{BufferParameters, BusParameters, Firmware, OverheadParameters};
+use crate::drive::queued::{DEPTH_KNOB, DEPTH_MAX};
 use crate::drive::{CAPACITY_MAX, file};
 use crate::registry::ConfigError;
 
@@ -18,7 +19,8 @@ pub struct Parameters {
     /// What it is, in one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The year in which it was first sold. The model does not read it: it tells which disks of the catalog are of today.
+    /// The year in which it was first sold. The model does not read it: it tells which disks of the catalog are of today. One of the
+    /// catalog without it is taken only where it is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub year: Option<u32>,
     /// Revolutions per minute.
@@ -31,6 +33,9 @@ pub struct Parameters {
     pub head_switch_ms: f64,
     /// Added to every move before a write, in milliseconds; negative in drives that write earlier than they read.
     pub write_settle_ms: f64,
+    /// Commands that the drive holds and sorts by itself unless its knob says otherwise; 1, which is no queue, if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_depth: Option<u32>,
     /// How heads follow each other in successive cylinders.
     #[serde(default)]
     pub head_order: HeadOrder,
@@ -220,6 +225,8 @@ impl Parameters {
         in_range("cylinders", self.cylinders, 1, CYLINDERS_MAX)?;
         in_range("head_switch_ms", self.head_switch_ms, 0.0, 1e3)?;
         in_range("write_settle_ms", self.write_settle_ms, -1e3, 1e3)?;
+        let depth = self.queue_depth.unwrap_or(1);
+        in_range(DEPTH_KNOB, depth.into(), 1, DEPTH_MAX)?;
         in_range("start_cylinder", self.start_cylinder, 0, self.cylinders - 1)?;
         in_range("start_head", self.start_head, 0, self.heads - 1)?;
         in_range(
@@ -536,6 +543,9 @@ mod tests {
         assert!(error("rpm = 6000", "rpm = 0").contains("rpm = 0"));
         let year = error("rpm = 6000", "rpm = 6000\nyear = 97");
         assert_eq!(year, "year = 97 (allowed: 1956 to 2100)");
+        let depth = |n: &str| error("heads = 2", &format!("heads = 2\nqueue_depth = {n}"));
+        assert_eq!(depth("0"), "queue_depth = 0 (allowed: 1 to 256)");
+        assert_eq!(depth("257"), "queue_depth = 257 (allowed: 1 to 256)");
         assert!(error("spares = 5", "spares = 100").contains("zones[0].blocks = 0"));
         assert!(error("slips = [3]", "slips = [100]").contains("zones[0].slips[0] = 100"));
         assert!(error("'zone-end'", "'none'").contains("the drive has no sparing"));

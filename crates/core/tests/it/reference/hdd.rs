@@ -260,6 +260,7 @@ fn random_drive(rng: &mut Rng) -> Parameters {
     let cylinders = next + 3;
     let seek_ms = drawn_on((0..5).map(&mut point).collect(), cylinders);
     Parameters {
+        queue_depth: None,
         kind: "hdd".to_owned(),
         description: None,
         year: None,
