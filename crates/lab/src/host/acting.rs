@@ -381,7 +381,7 @@ impl Machine {
             self.files.came(file, page, well);
         }
         let came = first..first + pages;
-        let mut woken = Vec::new();
+        let mut woken = std::mem::take(&mut self.woken);
         self.files.all[file].waiting.retain(|(page, actor)| {
             let wakes = came.contains(page);
             if wakes {
@@ -389,7 +389,7 @@ impl Machine {
             }
             !wakes
         });
-        for actor in woken {
+        for actor in woken.drain(..) {
             let one = &mut self.actors[actor];
             if let (false, Doing::Read { page, end }) = (well, one.doing) {
                 one.found.failed += 1;
@@ -400,6 +400,7 @@ impl Machine {
             }
             self.act(actor, now);
         }
+        self.woken = woken;
     }
 
     /// Writes the next page to memory; false if it is held.

@@ -135,6 +135,8 @@ pub struct Machine {
     out_at: Instant,
     purposes: BTreeMap<u64, Purpose>,
     asked: u64,
+    /// Processes that go on now; kept, so that none is allocated for each answer.
+    woken: Vec<usize>,
     /// Processes that end, and have not.
     awaited: usize,
     over: bool,
@@ -166,6 +168,7 @@ impl Machine {
             out_at: Instant::ZERO,
             purposes: BTreeMap::new(),
             asked: 0,
+            woken: Vec::new(),
             awaited: 0,
             over: false,
             now: Instant::ZERO,

@@ -84,7 +84,14 @@ def alone(table: Table) -> Found:
 def limits(table: Table) -> Found:
     """C2."""
     return Found(
-        [Check("with room to be dirty, of the time as it is", _inflation(table, ROOM), below(1.0), "")],
+        [
+            Check(
+                "with room to be dirty, of the time as it is",
+                _inflation(table, ROOM),
+                below(1.0),
+                "",
+            )
+        ],
         _told(table, ("", ROOM)),
     )
 

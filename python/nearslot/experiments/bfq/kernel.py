@@ -13,8 +13,9 @@ from .setup import SCHEDULERS, at, cell, scenario, told, up
 
 DRIVE = "emulated-7200-150mb"
 READERS = "10r-seq"
-HOST = {"read_ahead": "2560KiB", "request_max": "1280KiB", "file": "500MiB"}
-"""The load of the measurement: ten readers in a row, a read-ahead of 2560 KiB."""
+HOST = {"read_ahead": "2560KiB", "request_max": "1280KiB", "file": "2GiB"}
+"""The load of the measurement: ten readers in a row, a read-ahead of 2560 KiB; files that are not
+read twice."""
 LIMIT_S = 60.0
 
 
@@ -46,9 +47,11 @@ def cells(options: Options) -> list[Cell]:
     found = []
     for row in ROWS:
         for application in APPLICATIONS:
-            host = dict(HOST) if row.load != "0r0w" else {
-                key: value for key, value in HOST.items() if key != "file"
-            }
+            host = (
+                dict(HOST)
+                if row.load != "0r0w"
+                else {key: value for key, value in HOST.items() if key != "file"}
+            )
             one = scenario(options, "HITACHI", row.load, application, SCHEDULERS[row.sched], **host)
             marks = at("kernel", row.load, application, row.sched)
             found.append(cell(options, one.replace(drive=DRIVE), marks))
@@ -66,11 +69,12 @@ def _near(row: Measured, application: str, kernel: float | None) -> Statement:
         ratio = table.each(lambda took: took / kernel, ("startup_s", where))
         return Found([Check("times the kernel's", ratio, within(1 / FACTOR, FACTOR), "")], found)
 
+    beside = "alone" if row.load == "0r0w" else "ten readers beside it"
     published = "over 60 s" if kernel is None else f"{kernel:g} s"
     return Statement(
         id=f"K-{row.sched}-{name}{'-idle' if row.load == '0r0w' else ''}",
         kind=Kind.NUMBER,
-        statement=f"{name} with {row.sched}, {'alone' if row.load == '0r0w' else 'ten readers beside it'}",
+        statement=f"{name} with {row.sched}, {beside}",
         published=f"the kernel's own, measured: {published}",
         range=f"an emulated disk; within {FACTOR} times",
         judge=judge,
@@ -103,9 +107,7 @@ def ahead(table: Table) -> Found:
         own = at("kernel", READERS, application, "bfq")
         for sched in ("none", "mq-deadline", "kyber"):
             other = at("kernel", READERS, application, sched)
-            ratio = table.each(
-                lambda one, two: one / two, ("startup_s", other), ("startup_s", own)
-            )
+            ratio = table.each(lambda one, two: one / two, ("startup_s", other), ("startup_s", own))
             checks.append(Check(f"{application}: {sched} to bfq", ratio, at_least(10.0), "times"))
     return Found(checks)
 

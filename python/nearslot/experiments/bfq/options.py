@@ -26,8 +26,8 @@ class Options(Common):
 
     QUICK: ClassVar[Mapping[str, int]] = {"seeds": 2}
 
-    hitachi: str = option("desktop-7200-90mb:queue_depth=32", str, "drive for the HITACHI")
-    seagate: str = option("desktop-7200-90mb:queue_depth=32", str, "drive for the SEAGATE")
+    hitachi: str = option("hitachi-7200-90mb", str, "drive for the HITACHI")
+    seagate: str = option("seagate-7200-125mb", str, "drive for the SEAGATE")
     plextor: str = option("plextor-px-256m5s", str, "drive for the PLEXTOR")
     fast: str = option("nvme-tlc-1tb", str, "a fast flash drive")
     limit_s: float = option(60.0, float, "seconds after which a start-up is an X")

@@ -89,9 +89,7 @@ def numbers(options: Options, run: Run) -> Row:
 
 def _runs(options: Options, one: Scenario, seeds: Sequence[int]) -> list[Row]:
     found = compare(one, vary={"seed": list(seeds)}, series=False).runs
-    return [
-        {"seed": seed, **numbers(options, run)} for seed, run in zip(seeds, found, strict=True)
-    ]
+    return [{"seed": seed, **numbers(options, run)} for seed, run in zip(seeds, found, strict=True)]
 
 
 def cell(options: Options, one: Scenario, marks: Where) -> Cell:

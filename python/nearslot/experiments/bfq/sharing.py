@@ -16,7 +16,6 @@ from .setup import (
     BFQ,
     BUSY,
     HITACHI,
-    IDLE,
     LOADS,
     MIXED,
     NONE,
@@ -64,7 +63,10 @@ def _late(run: Run) -> Row:
     assert isinstance(wanted, int)
     # What was not played in time counts as dropped.
     late = (player.late or 0) + wanted - player.rounds
-    return {"late_percent": late * 100 / wanted, "others_mb_s": host["read_mb_s"] - player.read_mb_s}
+    return {
+        "late_percent": late * 100 / wanted,
+        "others_mb_s": host["read_mb_s"] - player.read_mb_s,
+    }
 
 
 def _shares(run: Run) -> Row:
@@ -84,9 +86,7 @@ def cells(options: Options) -> list[Cell]:
     """Loads alone, two readers with weights, a player beside loads."""
     moved = [
         _cell(
-            _scenario(
-                options, device, sched, beside=load, seconds=SECONDS, memory=options.memory
-            ),
+            _scenario(options, device, sched, beside=load, seconds=SECONDS, memory=options.memory),
             _moved,
             {"what": "moved", "device": device, "load": load, "sched": name},
         )
@@ -142,18 +142,14 @@ def _more(table: Table, device: str, load: str, sched: str, other: str) -> Mean:
 def _rates(table: Table, device: str) -> str:
     rows = []
     for load in MEASURED:
-        of = (
-            f"{name} {table.mean('mb_s', **_at(device, load, name)).value:.3g}" for name in MOVED
-        )
+        of = (f"{name} {table.mean('mb_s', **_at(device, load, name)).value:.3g}" for name in MOVED)
         rows.append(f"{load}: {', '.join(of)}")
     return f"MB/s on {device}: {'; '.join(rows)}"
 
 
 def _up_to(other: str, least: float, most: float) -> Statement:
     def judge(table: Table) -> Found:
-        found = {
-            load: _more(table, HITACHI, load, PLAIN, other) for load in (SEQUENTIAL, MIXED)
-        }
+        found = {load: _more(table, HITACHI, load, PLAIN, other) for load in (SEQUENTIAL, MIXED)}
         best = max(found, key=lambda load: found[load].value)
         check = Check(f"most, at {best}", found[best], within(least, most))
         return Found([check], _rates(table, HITACHI))
@@ -191,9 +187,7 @@ def by_weight(table: Table) -> Found:
     for one, other in WEIGHTS:
         found = table.mean("share", what="shares", weights=f"{one}:{other}")
         wanted = other / one
-        checks.append(
-            Check(f"{one}:{other}", found, within(0.9 * wanted, 1.1 * wanted), "times")
-        )
+        checks.append(Check(f"{one}:{other}", found, within(0.9 * wanted, 1.1 * wanted), "times"))
     return Found(checks)
 
 

@@ -12,7 +12,6 @@ from ..verdict import Check, Kind, Mean, above, at_least, at_most, within
 from .options import READS, Options
 from .setup import (
     APPLICATIONS,
-    BFQ,
     BUSY,
     DEVICES,
     DISKS,
@@ -135,9 +134,9 @@ def same_order(table: Table) -> Found:
             first = {
                 device: min(
                     SCHEDULERS,
-                    key=lambda name, device=device: table.mean(
-                        "startup_s", **at(device, load, application, name)
-                    ).value,
+                    key=lambda name, device=device: (
+                        table.mean("startup_s", **at(device, load, application, name)).value
+                    ),
                 )
                 for device in DISKS
             }
@@ -217,7 +216,9 @@ def speed(table: Table) -> Found:
     spent = sum(row["simulated_in_s"] for row in table.rows)
     simulated = sum(row["startup_s"] + 7.0 for row in table.rows)
     return Found(
-        [], f"{simulated:.0f} s were simulated in {spent:.0f} s of processors, {simulated / spent:.0f} times as fast"
+        [],
+        f"{simulated:.0f} s were simulated in {spent:.0f} s of processors, "
+        f"{simulated / spent:.0f} times as fast",
     )
 
 
@@ -275,7 +276,7 @@ STATEMENTS = [
     Statement(
         id="B7",
         kind=Kind.ORDER,
-        statement="On the SSD bfq is like idle, more so without writers, and the others are far worse",
+        statement="On the SSD bfq is like idle, slower with writers, and the others are far worse",
         published="4.19 page, PLEXTOR, lowriter",
         range=f"10r-seq and 5r5w-seq; at most {LIKE_IDLE} times idle, others twice as long",
         judge=flash_like_idle,

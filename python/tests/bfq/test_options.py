@@ -1,0 +1,67 @@
+"""What an experiment goes by is what it says that it goes by; the rest changes no run of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nearslot.errors import ConfigError
+from nearslot.experiments.bfq import STUDY, Options, setup, sharing
+from nearslot.experiments.frame import SEED_OPTIONS, Experiment
+
+EXPERIMENTS = {one.name: one for one in STUDY.experiments}
+CHANGED: dict[str, Any] = {
+    "hitachi": "modern-20tb",
+    "seagate": "modern-20tb",
+    "plextor": "sata-tlc-500gb",
+    "fast": "sata-tlc-500gb",
+    "limit_s": 50.0,
+    "memory": "2GiB",
+    "drive": "modern-20tb",
+    "requests": 4_321,
+}
+
+
+class AskedError(Exception):
+    """A run was asked for; it is this one."""
+
+
+def runs(
+    experiment: Experiment[Options], options: Options, monkeypatch: pytest.MonkeyPatch
+) -> list[str]:
+    """The scenarios of all points, which are not run."""
+
+    def asked(one: Any, **_: object) -> None:  # noqa: ANN401 (a scenario)
+        raise AskedError(one.to_toml())
+
+    for module in (setup, sharing):
+        monkeypatch.setattr(module, "compare", asked)
+    found = []
+    for cell in experiment.cells(options):
+        with pytest.raises(AskedError) as caught:
+            cell.run([1])
+        found.append(str(caught.value))
+    return found
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_goes_by_what_it_says(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    experiment = EXPERIMENTS[name]
+    plain = runs(experiment, Options(), monkeypatch)
+    assert set(CHANGED) | SEED_OPTIONS == set(Options.asked())
+    for key, value in CHANGED.items():
+        changed = runs(experiment, replace(Options(), **{key: value}), monkeypatch)
+        assert (changed != plain) == experiment.goes_by(key), key
+
+
+def test_every_point_has_marks_of_its_own() -> None:
+    for experiment in EXPERIMENTS.values():
+        marks = [tuple(sorted(cell.marks.items())) for cell in experiment.cells(Options())]
+        assert len(marks) == len(set(marks)), experiment.name
+
+
+def test_a_limit_has_bounds() -> None:
+    with pytest.raises(ConfigError, match="limit-s"):
+        Options(limit_s=0.5)
