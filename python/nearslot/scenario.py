@@ -152,8 +152,9 @@ class Scenario(Parts):
     Attributes:
         trace: Files of one trace, or data frames; kept as a tuple of paths. The columns of a frame
             are named as those of a CSV: ``ts_us``, ``op``, ``offset``, ``size``, ``device``.
-        workload: A synthetic load, as a word or as a mapping with ``name`` and knobs. `host` needs that
-            for processes of your own: ``{"name": "host", "process": [{"name": ..., "steps": ...}]}``.
+        workload: A synthetic load, as a word or as a mapping with ``name`` and knobs. `host` needs
+            the latter for processes of your own:
+            ``{"name": "host", "process": [{"name": ..., "steps": ...}]}``.
         drive: A name of the catalog or the path of a drive's TOML file; when left out, the smallest
             disk of the catalog that was sold since 2005 and holds the load
             (`Results.drive_chosen`).

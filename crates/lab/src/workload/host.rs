@@ -102,11 +102,15 @@ impl Workload for Host {
     }
 }
 
+/// What sizes may be.
+const BYTES_RANGE: std::ops::RangeInclusive<u64> = PAGE_BYTES..=1 << 42;
+
 fn is_bytes(text: &str) -> bool {
-    told::bytes(text).is_some_and(|bytes| bytes.is_multiple_of(PAGE_BYTES) && bytes <= 1 << 42)
+    let fits = |bytes: &u64| bytes.is_multiple_of(PAGE_BYTES) && BYTES_RANGE.contains(bytes);
+    told::bytes(text).as_ref().is_some_and(fits)
 }
 
-const BYTES: &str = "bytes such as 512MiB or 4GiB, in steps of 4KiB";
+const BYTES: &str = "bytes such as 512MiB or 4GiB, from 4KiB to 4TiB in steps of 4KiB";
 
 const LAUNCH: Knob = Knob::text(
     "launch",

@@ -405,6 +405,10 @@ fn what_is_wrong_is_named_with_what_is_allowed() {
             "host = no process (allowed: an application",
         ),
         (
+            "workload = 'host:beside=1r-seq:request_max=0'".to_owned(),
+            "host.request_max = 0 (allowed: bytes such as 512MiB",
+        ),
+        (
             "workload = 'host:beside=10x'".to_owned(),
             "host.beside = 10x (allowed: 0r0w for nobody",
         ),

@@ -126,20 +126,21 @@ def doubles(device: str) -> Statement:
     )
 
 
+def _first(table: Table, device: str, load: str, application: str) -> str:
+    """The scheduler with which an application is up first."""
+    found = {
+        name: table.mean("startup_s", **at(device, load, application, name)).value
+        for name in SCHEDULERS
+    }
+    return min(found, key=found.__getitem__)
+
+
 def same_order(table: Table) -> Found:
     """A7."""
     checks = []
     for application in table.values("application"):
         for load in BUSY:
-            first = {
-                device: min(
-                    SCHEDULERS,
-                    key=lambda name, device=device: (
-                        table.mean("startup_s", **at(device, load, application, name)).value
-                    ),
-                )
-                for device in DISKS
-            }
+            first = {device: _first(table, device, load, application) for device in DISKS}
             same = Mean.exact(float(first[HITACHI] == first[SEAGATE]))
             checks.append(
                 Check(f"{application}, {load}: first on both disks", same, at_least(1.0), "")

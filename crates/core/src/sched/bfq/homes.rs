@@ -11,8 +11,20 @@ use super::turn::Why;
 use super::wf2q::GroupKey;
 use crate::ids::{GroupId, StreamId};
 use crate::io::Io;
+use crate::op::Op;
 use crate::stream::Class;
 use crate::units::Instant;
+
+/// Requests at most that join though their process, or its group, has its share of the places. In Linux such a request may take the first place of each word of the
+/// bitmap of places, which has four words.
+pub(super) const OVER_SHARE: u64 = 4;
+
+/// Which queue an I/O is in, and whether its process had its share of the places when it joined.
+#[derive(Clone, Copy)]
+pub(super) struct Home {
+    pub(super) key: QueueKey,
+    pub(super) over: bool,
+}
 
 /// A group of streams: its share, and what it has here and on the drive.
 #[derive(Clone, Copy)]
@@ -217,6 +229,19 @@ impl Bfq {
                 self.fair.remove(queue.entity);
             }
         }
+    }
+
+    /// How many places may be taken when an I/O joins; none if there is no limit.
+    pub(super) fn limit_of(&self, io: &Io) -> Option<u64> {
+        let all = Some(self.set.nr_requests).filter(|all| *all > 0)?;
+        let raised = self.totals.raised > 0;
+        Some(match (io.op == Op::Read, self.is_sync(io), raised) {
+            (true, ..) => all,
+            (_, true, false) => all * 12 / 16,
+            (_, true, true) => all * 6 / 16,
+            (_, false, false) => all * 8 / 16,
+            (_, false, true) => all * 3 / 16,
+        })
     }
 
     /// Whether a process, or its group, has as many of the places as its share is.

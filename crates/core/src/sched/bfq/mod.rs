@@ -45,7 +45,7 @@ use slab::Slab;
 use self::burst::Burst;
 use self::card::{MEASURES, Settings};
 use self::claim::{Claim, QueueKey};
-use self::homes::Group;
+use self::homes::{Group, Home, OVER_SHARE};
 use self::idling::Idling;
 use self::inject::Measuring;
 use self::merge::{Position, Process};
@@ -61,7 +61,6 @@ use crate::ids::{GroupId, IoId, StreamId};
 use crate::io::{DriveDone, Io};
 use crate::list::{List, Pool};
 use crate::measure::Tell;
-use crate::op::Op;
 use crate::registry::Knobs;
 use crate::sorted::Sorted;
 use crate::stream::{Class, Streams};
@@ -78,7 +77,9 @@ struct Bfq {
     /// The queue of an entity.
     by_entity: Vec<QueueKey>,
     /// The queue that an I/O is in, or was when it went to the drive.
-    homes: Vec<Option<QueueKey>>,
+    homes: Vec<Option<Home>>,
+    /// Requests that joined though their process had its share of the places.
+    over_share: u64,
     processes: Vec<Process>,
     /// Queues of writes that nobody waits for, in the order of what they may claim.
     asyncs: Vec<((GroupId, Class, u8), QueueKey)>,
@@ -129,6 +130,7 @@ impl Bfq {
             born: 0,
             by_entity: Vec::new(),
             homes: Vec::new(),
+            over_share: 0,
             processes: Vec::new(),
             asyncs: Vec::new(),
             groups: Vec::new(),
@@ -239,7 +241,8 @@ impl Bfq {
     }
 
     fn home_of_io(&self, id: IoId) -> QueueKey {
-        self.homes[id.index()].expect("an I/O is in a queue")
+        let home = self.homes[id.index()];
+        home.expect("an I/O is in a queue").key
     }
 
     /// Whether somebody waits for an I/O, or it is to be taken as if.
@@ -366,8 +369,9 @@ impl Bfq {
 
     /// An I/O is no longer here, nor on the drive.
     fn let_go(&mut self, io: &Io) -> QueueKey {
-        let key = self.homes[io.id.index()].take();
-        let key = key.expect("what leaves has come");
+        let home = self.homes[io.id.index()].take();
+        let Home { key, over } = home.expect("what leaves has come");
+        self.over_share -= u64::from(over);
         self.process_mut(io.stream).underway -= 1;
         *self.allocated_mut(self.queue(key).claim.group) -= 1;
         key
@@ -410,25 +414,19 @@ impl Scheduler for Bfq {
         if self.homes.len() <= index {
             self.homes.resize(index + 1, None);
         }
-        self.homes[index] = Some(key);
+        let limit = self.limit_of(io);
+        let over = limit.is_some_and(|limit| self.is_over(io, self.is_sync(io), limit));
+        self.over_share += u64::from(over);
+        self.homes[index] = Some(Home { key, over });
         self.join(now, key, io);
     }
 
     fn admits(&self, io: &Io, queued: &Queued) -> bool {
-        let all = self.set.nr_requests;
-        if all == 0 || queued.all() == 0 {
+        let Some(limit) = self.limit_of(io).filter(|_| queued.all() > 0) else {
             return true;
-        }
-        let raised = self.totals.raised > 0;
-        let sync = self.is_sync(io);
-        let limit = match (io.op == Op::Read, sync, raised) {
-            (true, ..) => all,
-            (_, true, false) => all * 12 / 16,
-            (_, true, true) => all * 6 / 16,
-            (_, false, false) => all * 8 / 16,
-            (_, false, true) => all * 3 / 16,
         };
-        u64::from(queued.all()) < limit && !self.is_over(io, sync, limit)
+        let over = || self.is_over(io, self.is_sync(io), limit);
+        u64::from(queued.all()) < limit && (self.over_share < OVER_SHARE || !over())
     }
 
     fn limits_streams(&self) -> bool {

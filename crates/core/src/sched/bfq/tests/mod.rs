@@ -6,6 +6,7 @@ mod favours;
 mod sharing;
 
 use super::*;
+use crate::op::Op;
 use crate::registry::KnobValue;
 use crate::rng::Rng;
 use crate::sched::bench::{Bench, at_ms};
@@ -443,6 +444,24 @@ fn a_part_of_the_places_is_for_writes_and_less_while_one_is_favoured() {
             writes: 0
         }
     ));
+}
+
+/// Two of one weight share 64 places: 32 each, and four more for those who are beyond.
+#[test]
+fn beyond_its_share_a_process_may_take_one_place_of_each_word() {
+    let mut bench = Bench::new(true, &[("nr_requests", 64)]);
+    bench.read(1, 0, 8);
+    bench.read(2, 1_000_000, 8);
+    let io = bench.ios[1];
+    let queued = |reads| Queued { reads, writes: 0 };
+    let mut joined = 1;
+    while bench.own.admits(&io, &queued(1 + joined)) {
+        bench.read(2, 1_000_000 + u64::from(joined) * 8, 8);
+        joined += 1;
+    }
+    assert_eq!(joined, 36);
+    // Another one that is not beyond its own is let in.
+    assert!(bench.own.admits(&bench.ios[0], &queued(1 + joined)));
 }
 
 #[test]
