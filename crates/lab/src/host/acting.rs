@@ -11,7 +11,6 @@ use super::pacing::LEAST_PAUSE;
 use super::read_ahead::{Span, Window};
 use super::starting::Starting;
 use super::told::{Access, At, PAGE_BYTES, Step, Think};
-use super::writeback::Turn;
 use super::{Asker, Event, Machine, Purpose};
 
 /// What a step costs a processor at least.
@@ -36,9 +35,6 @@ pub(super) struct Actor {
     pub(super) doing: Doing,
     /// An application that it starts.
     pub(super) starting: Option<Box<Starting>>,
-    /// The file that it writes for itself, and its requests on their way.
-    pub(super) fsync: Option<Turn>,
-    pub(super) flying: u64,
     /// What it has computed and not slept for.
     pub(super) computed: Duration,
     /// Pages that it dirtied since it last looked at the limits, and what it owes for them.
@@ -83,8 +79,6 @@ impl Actor {
             left: None,
             doing: Doing::Round,
             starting: None,
-            fsync: None,
-            flying: 0,
             computed: Duration(0),
             soiled: 0,
             owed: Duration(0),
@@ -109,10 +103,9 @@ impl Machine {
     /// A process that nobody is to end before begins when it is told to.
     pub(super) fn start_if_free(&mut self, actor: usize, now: Instant) {
         let told = self.actors[actor].told;
-        let waits = self.ties.after[told].iter().any(|other| {
-            let mut those = self.actors.iter().filter(|one| one.told == *other);
-            those.any(|one| one.ended.is_none())
-        });
+        let waits = self.ties.after[told]
+            .iter()
+            .any(|other| self.unended[*other] > 0);
         if self.actors[actor].began.is_none() && !waits {
             let at = now.max(Instant::ZERO + self.told[told].start);
             self.actors[actor].began = Some(at);
@@ -196,6 +189,7 @@ impl Machine {
 
     fn end_actor(&mut self, actor: usize, now: Instant) {
         self.actors[actor].ended = Some(now);
+        self.unended[self.actors[actor].told] -= 1;
         self.awaited -= 1;
         if self.awaited == 0 {
             self.over = true;
@@ -228,7 +222,7 @@ impl Machine {
         one.step += 1;
         one.computed += STEP;
         match step {
-            Step::Start(ref startup) => self.start(actor, Arc::clone(startup)),
+            Step::Start(ref startup) => self.start(actor, now, Arc::clone(startup)),
             Step::Fsync => self.write_own(now, actor),
             Step::Sync => self.sync_all(now, actor),
             Step::Read(_) | Step::Write(_) | Step::Think(_) => {}
@@ -283,7 +277,7 @@ impl Machine {
     /// What a process waited for was read or written.
     pub(super) fn moved(&mut self, now: Instant, actor: usize, bytes: u64, (op, well): (Op, bool)) {
         match well {
-            true => self.count(actor, now, op, bytes),
+            true => self.count(actor, op, bytes),
             false => self.actors[actor].found.failed += 1,
         }
         self.actors[actor].go_on();
@@ -291,11 +285,8 @@ impl Machine {
     }
 
     /// Counts what a process has read or written.
-    pub(super) fn count(&mut self, actor: usize, now: Instant, op: Op, bytes: u64) {
-        let counts = now >= self.settings.counted_from;
-        self.actors[actor]
-            .found
-            .moved(op, bytes * u64::from(counts));
+    pub(super) fn count(&mut self, actor: usize, op: Op, bytes: u64) {
+        self.actors[actor].found.moved(op, bytes);
     }
 
     /// Reads the next page; false if it waits.
@@ -327,9 +318,9 @@ impl Machine {
             }
             return false;
         }
-        self.files.again(file, page);
+        self.files.touch(file, page);
         self.copied(actor);
-        self.count(actor, now, Op::Read, PAGE_BYTES);
+        self.count(actor, Op::Read, PAGE_BYTES);
         self.actors[actor].doing = Doing::Read {
             page: page + 1,
             end,
@@ -370,7 +361,8 @@ impl Machine {
         }
     }
 
-    /// Pages of a file were read; who waited for one of them goes on, behind it if it could not be read.
+    /// Pages of a file were read; who waited for one of them goes on. If they could not be read, each page that is waited for is tried by itself, and
+    /// who waits for one that was goes on behind it.
     pub(super) fn filled(
         &mut self,
         now: Instant,
@@ -385,11 +377,15 @@ impl Machine {
         self.files.all[file].waiting.retain(|(page, actor)| {
             let wakes = came.contains(page);
             if wakes {
-                woken.push(*actor);
+                woken.push((*page, *actor));
             }
             !wakes
         });
-        for actor in woken.drain(..) {
+        for (page, actor) in woken.drain(..) {
+            if !well && pages > 1 {
+                self.try_alone(now, (file, page), actor);
+                continue;
+            }
             let one = &mut self.actors[actor];
             if let (false, Doing::Read { page, end }) = (well, one.doing) {
                 one.found.failed += 1;
@@ -401,6 +397,21 @@ impl Machine {
             self.act(actor, now);
         }
         self.woken = woken;
+    }
+
+    /// Asks for a page that was in a request which failed.
+    fn try_alone(&mut self, now: Instant, (file, page): (usize, u64), actor: usize) {
+        self.files.all[file].waiting.push((page, actor));
+        if !self.files.all[file].coming.has(page) {
+            self.files.bring(file, page, true);
+            let purpose = Purpose::Fill {
+                file,
+                first: page,
+                pages: 1,
+            };
+            let by = self.asker(actor);
+            self.ask_pages(now, Op::Read, (file, page, 1), by, purpose);
+        }
     }
 
     /// Writes the next page to memory; false if it is held.
@@ -433,7 +444,7 @@ impl Machine {
         let clean = self.files.soil((file, page), now, stream);
         self.actors[actor].soiled += u64::from(clean);
         self.copied(actor);
-        self.count(actor, now, Op::Write, PAGE_BYTES);
+        self.count(actor, Op::Write, PAGE_BYTES);
     }
 
     /// The next page in a row that it may write to.

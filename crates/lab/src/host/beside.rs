@@ -84,6 +84,7 @@ impl Beside {
             every: None,
             rate: None,
             priority: 0,
+            of_load: true,
             steps: vec![step],
         };
         let mut processes = Vec::new();

@@ -1,7 +1,7 @@
 //! Files, where they lie, and which of their pages are in memory.
 //!
 //! A file lies in one piece. Pages that were read or written stay in memory until there is no room: then the oldest goes that was not asked for
-//! again since it came, as with the two lists of Linux, and that is neither dirty nor on its way.
+//! a second time since it came, as with the two lists of Linux, and that is neither dirty nor on its way.
 
 use std::collections::VecDeque;
 
@@ -9,6 +9,7 @@ use nearslot_core::units::Instant;
 
 use super::bits::Bits;
 use super::told::PAGE_BLOCKS;
+use super::writeback::Sync;
 
 /// A file and its pages.
 pub(super) struct File {
@@ -23,7 +24,8 @@ pub(super) struct File {
     pub(super) dirty: Bits,
     /// On their way out.
     pub(super) leaving: Bits,
-    /// Asked for again since they came.
+    /// Asked for since they came, and again.
+    seen: Bits,
     again: Bits,
     /// Since when a page of it is dirty.
     pub(super) dirty_since: Option<Instant>,
@@ -31,6 +33,8 @@ pub(super) struct File {
     pub(super) cursor: u64,
     /// The stream that wrote to it last.
     pub(super) writer: u32,
+    /// Who waits until it is written.
+    pub(super) syncs: Vec<Sync>,
     /// Processes that wait for a page.
     pub(super) waiting: Vec<(u64, usize)>,
 }
@@ -45,10 +49,12 @@ impl File {
             coming: none(),
             dirty: none(),
             leaving: none(),
+            seen: none(),
             again: none(),
             dirty_since: None,
             cursor: 0,
             writer: 0,
+            syncs: Vec::new(),
             waiting: Vec::new(),
         }
     }
@@ -105,10 +111,13 @@ impl Files {
         self.end
     }
 
-    /// A page that is present is asked for again.
+    /// A page that is present is asked for.
     #[inline]
-    pub(super) fn again(&mut self, file: usize, page: u64) {
-        self.all[file].again.add(page);
+    pub(super) fn touch(&mut self, file: usize, page: u64) {
+        let one = &mut self.all[file];
+        if !one.seen.add(page) {
+            one.again.add(page);
+        }
     }
 
     /// A page gets a place in memory; its contents are still to come if `comes`.
@@ -128,7 +137,8 @@ impl Files {
     /// A page that was to come is there, or could not be read.
     pub(super) fn came(&mut self, file: usize, page: u64, well: bool) {
         let one = &mut self.all[file];
-        if one.coming.take(page) && well {
+        let written = one.dirty.has(page) || one.leaving.has(page);
+        if one.coming.take(page) && (well || written) {
             one.present.add(page);
         }
     }
@@ -185,6 +195,7 @@ impl Files {
             }
             // A page that could not be read is only in the order.
             one.present.take(number);
+            one.seen.take(number);
             self.held -= 1;
         }
     }
@@ -208,7 +219,9 @@ mod tests {
         for page in [5, 6, 7] {
             files.bring(0, page, false);
         }
-        files.again(0, 5);
+        files.touch(0, 7);
+        files.touch(0, 5);
+        files.touch(0, 5);
         assert!(files.soil((0, 6), Instant(9), 1));
         files.bring(0, 8, false);
         assert_eq!(present(&files), [5, 6, 8]);

@@ -46,6 +46,11 @@ impl Found {
         self.late += u64::from(late);
     }
 
+    /// What was read and written so far does not count.
+    pub(super) fn forget_moved(&mut self) {
+        (self.read, self.written) = (0, 0);
+    }
+
     /// Bytes were read or written.
     #[inline]
     pub(super) fn moved(&mut self, op: Op, bytes: u64) {
@@ -70,7 +75,7 @@ pub const MEASURES: &[Measure] = &[
     Measure::quantity(
         "not_up",
         "start-ups",
-        "start-ups that had begun and were not up when the run ended",
+        "start-ups that were not up when the run ended",
     ),
     Measure::quantity(
         "read_mb_s",
@@ -85,12 +90,12 @@ pub const MEASURES: &[Measure] = &[
     Measure::quantity(
         "late_percent",
         "%",
-        "rounds that took longer than `every_ms`, of processes that have it",
+        "rounds that took longer than `every_ms`, of processes that have it, over the whole run",
     ),
     Measure::quantity(
         "held_s",
         "s",
-        "how long writers were held since too much was dirty, all together",
+        "how long writers were held since too much was dirty, all together, over the whole run",
     ),
     Measure::quantity(
         "dirty_most_mb",
@@ -100,7 +105,7 @@ pub const MEASURES: &[Measure] = &[
     Measure::quantity(
         "failed",
         "requests",
-        "requests that failed, by whom they were waited for",
+        "requests that failed, over the whole run",
     ),
 ];
 
@@ -111,7 +116,8 @@ fn seconds(time: Duration) -> f64 {
 impl Machine {
     /// What each process has done, in their order.
     pub fn processes(&self) -> Vec<ProcessFound> {
-        let counted = seconds(self.now.since(self.settings.counted_from.min(self.now)));
+        let from = self.first_start.map_or(Instant::ZERO, |(began, _)| began);
+        let counted = seconds(self.now.since(from));
         let rate = |bytes: u64| {
             if counted > 0.0 {
                 bytes as f64 / 1e6 / counted
@@ -123,7 +129,8 @@ impl Machine {
         let found = self.actors.iter().map(|actor| {
             let one = &actor.found;
             let any = one.rounds > 0;
-            let every = self.told[actor.told].every.is_some();
+            let told = &self.told[actor.told];
+            let every = told.every.is_some() && !told.of_load;
             ProcessFound {
                 name: actor.name.clone(),
                 stream: actor.stream,
@@ -167,25 +174,21 @@ impl Machine {
         };
         let mut found = Vec::new();
         let mut add = |name, number| found.push((name, Number::Quantity(number)));
-        if let Some(first) = starts.iter().position(|starts| *starts) {
-            if let Some(took) = processes[first].mean_s {
-                add("startup_s", took);
+        if self.first_start.is_some() || starts.contains(&true) {
+            if let Some(took) = self.startup {
+                add("startup_s", seconds(took));
             }
-            let all = self
-                .actors
-                .iter()
-                .zip(&starts)
-                .filter(|(_, starts)| **starts);
-            let not_up = all.filter(|(actor, _)| {
-                actor.ended.is_none() && actor.began.is_some_and(|began: Instant| began < self.now)
-            });
-            add("not_up", not_up.count() as f64);
+            let never = u64::from(self.first_start.is_none());
+            add("not_up", (self.starting + never) as f64);
         }
         add(
             "read_mb_s",
             others().fold(0.0, |sum, one| sum + one.read_mb_s),
         );
-        add("written_mb_s", others().map(|one| one.written_mb_s).sum());
+        add(
+            "written_mb_s",
+            others().fold(0.0, |sum, one| sum + one.written_mb_s),
+        );
         let timed = || processes.iter().filter(|one| one.late.is_some());
         let rounds: u64 = timed().map(|one| one.rounds).sum();
         if rounds > 0 {

@@ -11,9 +11,9 @@
 //! ```
 //!
 //! Time passes only in sleeps: a process counts what it computes, and sleeps for it before it does what others can see. Processors are never short, and
-//! nothing fails but reads and writes; a process goes on behind one that failed, which is counted.
+//! memory is for the page cache alone. A process goes on behind a request that failed, which is counted.
 //!
-//! A request costs a few events of O(log processes); what is written to memory is a bit a page. The design, and what is left out: docs/design/0028-host.md.
+//! A request costs a few events of O(log processes); what is written to memory is a bit a page; who syncs pays for a look at all pages of a file. The design, and what is left out: docs/design/0028-host.md.
 
 mod acting;
 pub mod beside;
@@ -70,8 +70,6 @@ pub struct Settings {
     pub flush_depth: u64,
     /// What it takes a processor to copy a page.
     pub copy: Duration,
-    /// From when on what processes read and write is counted.
-    pub counted_from: Instant,
     /// The run ends then at the latest.
     pub end: Instant,
     /// Seeds what is random.
@@ -136,7 +134,13 @@ pub struct Machine {
     purposes: BTreeMap<u64, Purpose>,
     asked: u64,
     /// Processes that go on now; kept, so that none is allocated for each answer.
-    woken: Vec<usize>,
+    woken: Vec<(u64, usize)>,
+    /// By description, processes that have not ended.
+    unended: Vec<u64>,
+    /// When the first application was started and by whom; how long that took, once it is up; start-ups under way.
+    first_start: Option<(Instant, usize)>,
+    startup: Option<Duration>,
+    starting: u64,
     /// Processes that end, and have not.
     awaited: usize,
     over: bool,
@@ -169,6 +173,10 @@ impl Machine {
             purposes: BTreeMap::new(),
             asked: 0,
             woken: Vec::new(),
+            unended: Vec::new(),
+            first_start: None,
+            startup: None,
+            starting: 0,
             awaited: 0,
             over: false,
             now: Instant::ZERO,
@@ -179,6 +187,7 @@ impl Machine {
         machine.make_actors()?;
         machine.flusher.stream = machine.stream("flusher");
         machine.journal.stream = machine.stream("journal");
+        machine.unended = machine.told.iter().map(|process| process.count).collect();
         machine.awaited = machine
             .actors
             .iter()
@@ -204,6 +213,7 @@ impl Machine {
                     1 => process.name.clone(),
                     _ => format!("{}-{number}", process.name),
                 };
+                self.check_name(&name)?;
                 let file = match self.ties.shares[told] {
                     // Found below, once all have files.
                     Some(_) => usize::MAX,
@@ -223,6 +233,17 @@ impl Machine {
             }
         }
         Ok(())
+    }
+
+    /// Whether a process has a name of its own, by which its random numbers and its stream go.
+    fn check_name(&self, name: &str) -> Result<(), ConfigError> {
+        let taken = ["flusher", "journal"].contains(&name);
+        let other = self.streams.iter().any(|known| known == name);
+        if !taken && !other {
+            return Ok(());
+        }
+        let allowed = "a name that no other process has, nor the flusher or the journal";
+        Err(ConfigError::value("host.process: name", name, allowed))
     }
 
     fn check_end(&self, name: &str, pages: u64) -> Result<(), ConfigError> {

@@ -1,4 +1,4 @@
-//! Read-ahead of a process in its file, as Linux does it on demand (Wu et al., "On the design of a new Linux readahead framework", Operating Systems
+//! Read-ahead of a process in its file, as Linux did it on demand until its rework of 2024 (Wu et al., "On the design of a new Linux readahead framework", Operating Systems
 //! Review 42, 2008; mm/readahead.c).
 //!
 //! Who reads from the beginning of a file, or on from where it was, gets a window: four pages for one, then twice as many (four times as long as they are few) up to the
@@ -48,12 +48,12 @@ impl Window {
 
     /// A page is read that is not there, of a read that asks for `asked` from it on: what to bring.
     pub(super) fn miss(&mut self, page: u64, asked: u64, most: u64) -> Span {
-        let on = page == self.next || page == 0;
+        let on = page == self.next || page == 0 || asked > most;
         self.next = page + 1;
         if most == 0 || !on {
             return Span {
                 first: page,
-                pages: asked,
+                pages: if most == 0 { 1 } else { asked },
             };
         }
         if self.span.pages > 0 && (page == self.span.end() || self.mark() == Some(page)) {

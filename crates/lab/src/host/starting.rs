@@ -25,7 +25,15 @@ pub(super) struct Starting {
 
 impl Machine {
     /// A process starts an application.
-    pub(super) fn start(&mut self, actor: usize, startup: Arc<Startup>) {
+    pub(super) fn start(&mut self, actor: usize, now: Instant, startup: Arc<Startup>) {
+        self.starting += 1;
+        if self.first_start.is_none() {
+            self.first_start = Some((now, actor));
+            // What processes read and write is counted from here on.
+            for one in &mut self.actors {
+                one.found.forget_moved();
+            }
+        }
         let first_stream = self.streams.len() as u32;
         for process in &startup.processes {
             self.streams.push(process.clone());
@@ -42,6 +50,15 @@ impl Machine {
         one.doing = Doing::Start;
     }
 
+    /// An application is up.
+    fn is_up(&mut self, actor: usize, now: Instant) {
+        self.starting -= 1;
+        let first = self.first_start.filter(|(_, by)| *by == actor);
+        if let (Some((began, _)), None) = (first, self.startup) {
+            self.startup = Some(now.since(began));
+        }
+    }
+
     /// Does the next of its requests; false if it waits.
     pub(super) fn go_on_starting(&mut self, actor: usize, now: Instant) -> bool {
         let one = &mut self.actors[actor];
@@ -53,6 +70,7 @@ impl Machine {
             }
             one.starting = None;
             one.doing = Doing::Choose;
+            self.is_up(actor, now);
             return true;
         };
         if !starting.thought {

@@ -45,6 +45,8 @@ pub struct Process {
     pub rate: Option<u64>,
     /// Linux's class and level, as requests have it.
     pub priority: u16,
+    /// Whether it belongs to a load that is told in a word, so that nobody asks whether it is late.
+    pub of_load: bool,
     /// What it does.
     pub steps: Vec<Step>,
 }
@@ -223,8 +225,16 @@ fn process(place: &str, table: Value, find: Find<'_>) -> Result<Process, ConfigE
     let steps: Vec<Step> = steps
         .map(|(number, value)| step(&about(&format!("step {}", number + 1)), value, find))
         .collect::<Result<_, _>>()?;
-    let file_pages = file.unwrap_or(DEFAULT_FILE / PAGE_BYTES);
-    check_steps(&about("steps"), &steps, file_pages)?;
+    let uses = |step: &Step| !matches!(step, Step::Think(_) | Step::Sync);
+    let default = if steps.iter().any(uses) {
+        DEFAULT_FILE
+    } else {
+        PAGE_BYTES
+    };
+    let file_pages = file.unwrap_or(default / PAGE_BYTES);
+    if table.shares.is_none() {
+        check_steps(&about("steps"), &steps, file_pages)?;
+    }
     let rate = whole("rate_kb_s", &table.rate_kb_s, 1 << 40)?;
     let moves = |step: &Step| matches!(step, Step::Read(_) | Step::Write(_));
     if let Some(rate) = rate.filter(|_| !steps.iter().any(moves)) {
@@ -238,7 +248,8 @@ fn process(place: &str, table: Value, find: Find<'_>) -> Result<Process, ConfigE
         count: whole("count", &table.count, COUNT_MAX)?.unwrap_or(1),
         start: time("start_s", &table.start_s, 1e9)?.unwrap_or(Duration(0)),
         times: whole("times", &table.times, 1 << 40)?,
-        every: time("every_ms", &table.every_ms, 1e6)?.filter(|every| every.0 > 0),
+        every: every(&about("every_ms"), table.every_ms.as_ref())?,
+        of_load: false,
         priority: priority(&about, table.class.as_deref(), table.level.as_ref())?,
         after: table.after.unwrap_or_default(),
         shares: table.shares,
@@ -266,7 +277,7 @@ fn check_keys(place: &str, keys: &Map<String, Value>, known: &[&str]) -> Result<
     })
 }
 
-/// Whether no step asks for more at a time than the file has, and something takes time.
+/// Whether no step asks for more at a time than the file has.
 fn check_steps(key: &str, steps: &[Step], file_pages: u64) -> Result<(), ConfigError> {
     for step in steps {
         if let Step::Read(access) | Step::Write(access) = step
@@ -356,6 +367,19 @@ fn think(place: &str, keys: &Map<String, Value>) -> Result<Step, ConfigError> {
             "think_ms or think_mean_ms",
         )),
     }
+}
+
+/// How often a round begins, which takes some time.
+fn every(key: &str, value: Option<&Value>) -> Result<Option<Duration>, ConfigError> {
+    let Some(value) = value else {
+        return Ok(None);
+    };
+    let every = time(key, value, 1e6)?;
+    if every.0 > 0 {
+        return Ok(Some(every));
+    }
+    let allowed = "above 0, at least 1e-6";
+    Err(ConfigError::value(key, &value.to_string(), allowed))
 }
 
 /// A whole number from 1 on.
@@ -510,7 +534,31 @@ pub(super) fn ties(processes: &[Process]) -> Result<Ties, ConfigError> {
         ties.shares.push(shared);
     }
     check_circles(&names, &ties.after)?;
+    check_ends(processes, &ties)?;
     Ok(ties)
+}
+
+/// Whether the run goes on when a process begins that waits for others and never ends itself.
+fn check_ends(processes: &[Process], ties: &Ties) -> Result<(), ConfigError> {
+    let ends = |process: usize| processes[process].times.is_some();
+    for (own, process) in processes.iter().enumerate() {
+        if ends(own) || process.after.is_empty() {
+            continue;
+        }
+        let mut before = vec![false; processes.len()];
+        let mut look = ties.after[own].clone();
+        while let Some(other) = look.pop() {
+            if !std::mem::replace(&mut before[other], true) {
+                look.extend(&ties.after[other]);
+            }
+        }
+        if !(0..processes.len()).any(|other| ends(other) && !before[other]) {
+            let key = format!("process `{}`: after", process.name);
+            let allowed = "with times, or beside another process that ends: the run ends with the last of those, before this one begins";
+            return Err(ConfigError::value(&key, &process.after.join(", "), allowed));
+        }
+    }
+    Ok(())
 }
 
 /// Whether nobody waits for itself, by however many others.

@@ -5,11 +5,12 @@
 //! ```text
 //! background   while more is dirty than the background limit: files in turns, a chunk of each
 //! old          every five seconds: files that have been dirty for thirty, likewise
-//! all          for `sync`: what is dirty when its turn comes, file by file; first without anybody waiting for the writes, then again as synchronous
-//!              writes, which the flusher waits for; then a commit
+//! all          for `sync`: what is dirty of each file when its turn comes, for which nobody waits
+//! sync         behind that: what is dirty, or on its way out, when it begins, as synchronous writes; when all that is written, a commit
 //! ```
 //!
-//! Background and old writeback give way when there is something to sync. A file is written upward from where it was left, and begins again at its front. Who calls `fsync` writes its file itself.
+//! Background and old writeback give way to others. A file is written upward from where it was left, and begins again at its front. A page that is on its way out is not sent
+//! a second time until it is there. Who calls `fsync` writes its file itself, and waits for what of it was dirty or on its way out then, whoever writes that.
 
 use std::collections::VecDeque;
 
@@ -29,44 +30,35 @@ pub(super) struct Flusher {
     last: usize,
     /// Its requests on their way.
     flying: u64,
-    /// Processes that write for themselves.
-    own: u64,
+    /// Files of which it waits for something, of the `sync` that it does.
+    syncing: Vec<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Job {
     Background,
     Old,
-    /// Files that are still to be done, and who waits for it; nobody, for the first pass.
+    /// Files from this one on are still to be done.
     All {
         from: usize,
-        waits: Option<usize>,
+    },
+    /// For this process; whether it has begun.
+    Sync {
+        process: usize,
+        begun: bool,
     },
 }
 
-/// A file that is being written.
-pub(super) struct Turn {
+/// A file that the flusher writes, of which nobody waits for anything.
+struct Turn {
     file: usize,
     /// Pages that it may still write.
     left: u64,
-    /// Those alone, if not whatever is dirty.
-    marked: Option<Bits>,
     /// Whether it went on at the front already.
     wrapped: bool,
 }
 
 impl Turn {
-    /// A turn for what is dirty of a file now.
-    fn all(number: usize, file: &mut File) -> Turn {
-        file.cursor = 0;
-        Turn {
-            file: number,
-            left: u64::MAX,
-            marked: Some(file.dirty.clone()),
-            wrapped: true,
-        }
-    }
-
     /// The next run of pages, `longest` at most; none when the turn is over.
     fn next(&mut self, file: &mut File, longest: u64) -> Option<(u64, u64)> {
         while self.left > 0 {
@@ -77,25 +69,102 @@ impl Turn {
                 (file.cursor, self.wrapped) = (0, true);
                 continue;
             };
-            if self
-                .marked
-                .as_ref()
-                .is_some_and(|marked| !marked.has(first))
-            {
+            if file.leaving.has(first) {
                 file.cursor = first + 1;
                 continue;
             }
-            let most = longest.min(self.left);
-            let pages = file.dirty.run(first, most);
-            let pages = self
-                .marked
-                .as_ref()
-                .map_or(pages, |marked| marked.run(first, pages));
+            let pages = sendable(file, first, longest.min(self.left));
             file.cursor = first + pages;
             self.left -= pages;
             return Some((first, pages));
         }
         None
+    }
+}
+
+/// How many pages from a dirty one on are dirty and not on their way out.
+fn sendable(file: &File, first: u64, most: u64) -> u64 {
+    let pages = file.dirty.run(first, most);
+    let leaving = (first..first + pages).find(|page| file.leaving.has(*page));
+    leaving.map_or(pages, |page| page - first)
+}
+
+/// Who waits for a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    Flusher,
+    Process(usize),
+}
+
+/// Somebody waits until what of a file was dirty, or on its way out, is written.
+pub(super) struct Sync {
+    by: By,
+    /// Dirty then, and not yet written since.
+    marked: Bits,
+    /// On their way out then.
+    before: Bits,
+    /// Behind what it has sent.
+    cursor: u64,
+    /// Its requests on their way.
+    flying: u64,
+}
+
+impl Sync {
+    fn of(file: &File, by: By) -> Sync {
+        Sync {
+            by,
+            marked: file.dirty.clone(),
+            before: file.leaving.clone(),
+            cursor: 0,
+            flying: 0,
+        }
+    }
+
+    /// The next run of pages that it sends; none if it has to wait, or is done.
+    fn next(&mut self, file: &File, longest: u64) -> Option<(u64, u64)> {
+        loop {
+            let Some(first) = self.marked.next(self.cursor) else {
+                // What was on its way out when the cursor passed is sent now.
+                let again = self.flying == 0 && self.cursor > 0 && self.has_more(file);
+                if !again {
+                    return None;
+                }
+                self.cursor = 0;
+                continue;
+            };
+            if !file.dirty.has(first) || file.leaving.has(first) {
+                self.cursor = first + 1;
+                continue;
+            }
+            let pages = self.marked.run(first, sendable(file, first, longest));
+            self.cursor = first + pages;
+            return Some((first, pages));
+        }
+    }
+
+    /// Whether a marked page could be sent.
+    fn has_more(&self, file: &File) -> bool {
+        let mut page = self.marked.next(0);
+        while let Some(one) = page {
+            if file.dirty.has(one) && !file.leaving.has(one) {
+                return true;
+            }
+            page = self.marked.next(one + 1);
+        }
+        false
+    }
+
+    /// Pages were written.
+    fn written(&mut self, first: u64, pages: u64) {
+        for page in first..first + pages {
+            if !self.before.take(page) {
+                self.marked.take(page);
+            }
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.marked.count() == 0 && self.before.count() == 0
     }
 }
 
@@ -130,29 +199,20 @@ impl Machine {
 
     /// A process waits until everything is on the medium.
     pub(super) fn sync_all(&mut self, now: Instant, process: usize) {
-        for waits in [None, Some(process)] {
-            self.flusher.jobs.push_back(Job::All { from: 0, waits });
-        }
+        let begun = false;
+        self.flusher.jobs.push_back(Job::All { from: 0 });
+        self.flusher.jobs.push_back(Job::Sync { process, begun });
         self.write_back(now);
     }
 
     /// The flusher goes on until it has as much on its way as it may.
     fn write_back(&mut self, now: Instant) {
         while self.flusher.flying < self.settings.flush_depth {
-            if self.flusher.turn.is_none() && !self.next_turn(now) {
+            let Some(place) = self.next_out(now) else {
                 return;
-            }
-            let mut turn = self.flusher.turn.take().expect("it has just been chosen");
-            let sync = self.job_is_waited_for();
-            let file = &mut self.files.all[turn.file];
-            let Some((first, pages)) = turn.next(file, self.settings.longest) else {
-                // What is dirty behind a whole pass is young.
-                if file.dirty.count() > 0 && turn.wrapped {
-                    file.dirty_since = Some(now);
-                }
-                continue;
             };
-            let writer = file.writer;
+            let sync = matches!(self.flusher.jobs.front(), Some(Job::Sync { .. }));
+            let writer = self.files.all[place.0].writer;
             let by = Asker {
                 stream: if self.settings.anonymous {
                     self.flusher.stream
@@ -162,8 +222,6 @@ impl Machine {
                 priority: 0,
                 sync,
             };
-            let place = (turn.file, first, pages);
-            self.flusher.turn = Some(turn);
             self.flusher.flying += 1;
             self.send_back(now, place, by, None);
         }
@@ -181,55 +239,76 @@ impl Machine {
         self.ask_pages(now, Op::Write, place, by, purpose);
     }
 
-    fn job_is_waited_for(&self) -> bool {
-        matches!(
-            self.flusher.jobs.front(),
-            Some(Job::All { waits: Some(_), .. })
-        )
+    /// What the flusher writes next: a file, a page of it, and how many; none if there is nothing, or it waits.
+    fn next_out(&mut self, now: Instant) -> Option<(usize, u64, u64)> {
+        loop {
+            if let Some(place) = self.next_of_turn(now) {
+                return Some(place);
+            }
+            let gives_way = self.flusher.jobs.len() > 1;
+            let over = self.files.dirty > self.pacing.background;
+            let file = match self.flusher.jobs.front().cloned() {
+                None if !over => return None,
+                None => {
+                    self.flusher.jobs.push_back(Job::Background);
+                    continue;
+                }
+                Some(Job::Background) if over && !gives_way => {
+                    self.next_file(|file| file.dirty.count() > 0)
+                }
+                Some(Job::Old) if !gives_way => self.next_old(now),
+                Some(Job::Background | Job::Old) => None,
+                Some(Job::All { from }) => self.next_of_all(from),
+                Some(Job::Sync { process, begun }) => {
+                    if !begun {
+                        self.begin_sync(process);
+                    }
+                    if let Some(place) = self.next_of_sync() {
+                        return Some(place);
+                    }
+                    if !self.flusher.syncing.is_empty() {
+                        return None;
+                    }
+                    self.flusher.jobs.pop_front();
+                    self.commit(now, process);
+                    continue;
+                }
+            };
+            match file {
+                Some(file) => self.give_turn(file),
+                None => drop(self.flusher.jobs.pop_front()),
+            }
+        }
     }
 
-    /// Chooses the next file of the job, or the next job; false if there is none, or the flusher waits.
-    fn next_turn(&mut self, now: Instant) -> bool {
-        loop {
-            let gives_way = self.flusher.jobs.len() > 1;
-            let Some(job) = self.flusher.jobs.front().cloned() else {
-                if self.files.dirty <= self.pacing.background {
-                    return false;
-                }
-                self.flusher.jobs.push_back(Job::Background);
-                continue;
-            };
-            let old = now.0.checked_sub(self.settings.periodic.1.0).map(Instant);
-            let chosen = match job {
-                Job::Background if gives_way || self.files.dirty <= self.pacing.background => None,
-                Job::Background => self.next_file(|file| file.dirty.count() > 0),
-                Job::Old if gives_way => None,
-                Job::Old => self.next_file(|file| {
-                    file.dirty_since
-                        .is_some_and(|since| old.is_some_and(|old| since <= old))
-                }),
-                Job::All { from, waits } => match self.next_of_all(from, waits) {
-                    Some(turn) => {
-                        self.flusher.turn = Some(turn);
-                        return true;
-                    }
-                    None if waits.is_some() && self.flusher.flying > 0 => return false,
-                    None => None,
-                },
-            };
-            let Some(file) = chosen else {
-                self.end_job(now);
-                continue;
-            };
-            self.flusher.last = file;
-            self.flusher.turn = Some(Turn {
-                file,
-                left: self.pacing.chunk(),
-                marked: None,
-                wrapped: false,
-            });
-            return true;
+    /// A file gets its turn: a chunk of it, or, of all files, what there is.
+    fn give_turn(&mut self, file: usize) {
+        let all = matches!(self.flusher.jobs.front(), Some(Job::All { .. }));
+        self.flusher.last = file;
+        if all {
+            self.files.all[file].cursor = 0;
         }
+        self.flusher.turn = Some(Turn {
+            file,
+            left: if all { u64::MAX } else { self.pacing.chunk() },
+            wrapped: all,
+        });
+    }
+
+    /// The next pages of the file that has its turn.
+    fn next_of_turn(&mut self, now: Instant) -> Option<(usize, u64, u64)> {
+        let mut turn = self.flusher.turn.take()?;
+        let file = &mut self.files.all[turn.file];
+        let Some((first, pages)) = turn.next(file, self.settings.longest) else {
+            // What is dirty behind a whole pass is young.
+            if file.dirty.count() > 0 && turn.wrapped && turn.left > 0 {
+                file.dirty_since = Some(now);
+            }
+            return None;
+        };
+        let place = (turn.file, first, pages);
+        self.flusher.turn = Some(turn);
+        Some(place)
     }
 
     /// The next file behind the last one of which this holds.
@@ -239,55 +318,66 @@ impl Machine {
         files.find(|file| is(&self.files.all[*file]))
     }
 
-    /// The turn of the next file that is to be written whole.
-    fn next_of_all(&mut self, from: usize, waits: Option<usize>) -> Option<Turn> {
-        let dirty = |file: &usize| self.files.all[*file].dirty.count() > 0;
-        let file = (from..self.files.all.len()).find(dirty)?;
-        self.flusher.jobs[0] = Job::All {
-            from: file + 1,
-            waits,
-        };
-        Some(Turn::all(file, &mut self.files.all[file]))
+    /// The next file that has been dirty for long.
+    fn next_old(&self, now: Instant) -> Option<usize> {
+        let old = Instant(now.0.checked_sub(self.settings.periodic.1.0)?);
+        self.next_file(|file| file.dirty_since.is_some_and(|since| since <= old))
     }
 
-    fn end_job(&mut self, now: Instant) {
-        let job = self.flusher.jobs.pop_front();
-        if let Some(Job::All {
-            waits: Some(process),
-            ..
-        }) = job
-        {
-            self.commit(now, process);
+    /// The next of all files that is dirty.
+    fn next_of_all(&mut self, from: usize) -> Option<usize> {
+        let dirty = |file: &usize| self.files.all[*file].dirty.count() > 0;
+        let file = (from..self.files.all.len()).find(dirty)?;
+        self.flusher.jobs[0] = Job::All { from: file + 1 };
+        Some(file)
+    }
+
+    /// Marks what a `sync` waits for.
+    fn begin_sync(&mut self, process: usize) {
+        let begun = true;
+        self.flusher.jobs[0] = Job::Sync { process, begun };
+        for (number, file) in self.files.all.iter_mut().enumerate() {
+            if file.dirty.count() + file.leaving.count() > 0 {
+                let sync = Sync::of(file, By::Flusher);
+                file.syncs.push(sync);
+                self.flusher.syncing.push(number);
+            }
         }
+    }
+
+    /// The next pages that a `sync` sends.
+    fn next_of_sync(&mut self) -> Option<(usize, u64, u64)> {
+        let (longest, all) = (self.settings.longest, &mut self.files.all);
+        self.flusher.syncing.iter().find_map(|number| {
+            let (first, pages) = all[*number].next_for(By::Flusher, longest)?;
+            Some((*number, first, pages))
+        })
     }
 
     /// A process writes what is dirty of its file, and waits for it.
     pub(super) fn write_own(&mut self, now: Instant, process: usize) {
-        let file = self.actors[process].file;
-        let turn = Turn::all(file, &mut self.files.all[file]);
-        self.actors[process].fsync = Some(turn);
-        self.flusher.own += 1;
-        self.go_on_writing(now, process);
+        let number = self.actors[process].file;
+        let file = &mut self.files.all[number];
+        let sync = Sync::of(file, By::Process(process));
+        file.syncs.push(sync);
+        self.go_on_writing(now, number, process);
         // Nothing may have been dirty.
-        self.end_fsyncs(now, file);
+        self.end_syncs(now, number);
     }
 
-    /// Writes more of it.
-    fn go_on_writing(&mut self, now: Instant, process: usize) {
+    /// A process sends more of its file.
+    fn go_on_writing(&mut self, now: Instant, number: usize, process: usize) {
         let (longest, depth) = (self.settings.longest, self.settings.flush_depth);
-        while self.actors[process].flying < depth {
-            let actor = &mut self.actors[process];
-            let turn = actor.fsync.as_mut().expect("it writes its file");
-            let Some((first, pages)) = turn.next(&mut self.files.all[actor.file], longest) else {
+        let by = Asker {
+            sync: true,
+            ..self.asker(process)
+        };
+        while self.files.all[number].flying_for(By::Process(process)) < depth {
+            let file = &mut self.files.all[number];
+            let Some((first, pages)) = file.next_for(By::Process(process), longest) else {
                 return;
             };
-            actor.flying += 1;
-            let place = (actor.file, first, pages);
-            let by = Asker {
-                sync: true,
-                ..self.asker(process)
-            };
-            self.send_back(now, place, by, Some(process));
+            self.send_back(now, (number, first, pages), by, Some(process));
         }
     }
 
@@ -295,50 +385,74 @@ impl Machine {
     pub(super) fn wrote_back(
         &mut self,
         now: Instant,
-        (file, first, pages): (usize, u64, u64),
-        (by, well): (Option<usize>, bool),
+        (number, first, pages): (usize, u64, u64),
+        (of, well): (Option<usize>, bool),
     ) {
-        self.files.sent(file, first, pages);
+        self.files.sent(number, first, pages);
         let dirty = self.dirty();
         self.pacing.wrote(now, pages, dirty);
-        match by {
-            Some(process) => {
-                let actor = &mut self.actors[process];
-                actor.flying -= 1;
-                actor.found.failed += u64::from(!well);
-                self.go_on_writing(now, process);
-            }
-            None => {
-                self.flusher.flying -= 1;
-                if !well {
-                    self.flusher_failed(file);
-                }
-                self.write_back(now);
+        if !well {
+            self.writing_failed(number, of);
+        }
+        let by = of.map_or(By::Flusher, By::Process);
+        for sync in &mut self.files.all[number].syncs {
+            sync.written(first, pages);
+            sync.flying -= u64::from(sync.by == by && sync.flying > 0);
+        }
+        if of.is_none() {
+            self.flusher.flying -= 1;
+        }
+        self.end_syncs(now, number);
+        for at in 0..self.files.all[number].syncs.len() {
+            if let By::Process(process) = self.files.all[number].syncs[at].by {
+                self.go_on_writing(now, number, process);
             }
         }
-        self.end_fsyncs(now, file);
+        self.write_back(now);
     }
 
-    /// A write of the flusher that failed counts for who wrote.
-    fn flusher_failed(&mut self, file: usize) {
-        let writer = self.files.all[file].writer;
-        let wrote = self.actors.iter_mut().find(|actor| actor.stream == writer);
-        wrote.expect("a process wrote it").found.failed += 1;
+    /// A write that failed counts for who asked for it; one of the flusher, for who wrote last to the file.
+    fn writing_failed(&mut self, number: usize, of: Option<usize>) {
+        let writer = self.files.all[number].writer;
+        let wrote = || self.actors.iter().position(|actor| actor.stream == writer);
+        let actor = of.or_else(wrote).expect("a process wrote it");
+        self.actors[actor].found.failed += 1;
     }
 
-    /// Who waits for its file and has all of it written, goes on with a commit.
-    fn end_fsyncs(&mut self, now: Instant, file: usize) {
-        if self.flusher.own == 0 {
-            return;
-        }
-        let leaving = self.files.all[file].leaving.count();
-        for process in 0..self.actors.len() {
-            let actor = &self.actors[process];
-            if actor.fsync.is_some() && actor.file == file && actor.flying == 0 && leaving == 0 {
-                self.actors[process].fsync = None;
-                self.flusher.own -= 1;
-                self.commit(now, process);
+    /// Who waited for a file and has what it waited for goes on: a process with a commit, the flusher with its job.
+    fn end_syncs(&mut self, now: Instant, number: usize) {
+        let mut at = 0;
+        while let Some(sync) = self.files.all[number].syncs.get(at) {
+            if !sync.is_done() {
+                at += 1;
+                continue;
+            }
+            let by = sync.by;
+            self.files.all[number].syncs.remove(at);
+            match by {
+                By::Process(process) => self.commit(now, process),
+                By::Flusher => self.flusher.syncing.retain(|file| *file != number),
             }
         }
+    }
+}
+
+impl File {
+    /// The next pages that somebody sends who waits for the file.
+    fn next_for(&mut self, by: By, longest: u64) -> Option<(u64, u64)> {
+        let at = self.syncs.iter().position(|sync| sync.by == by)?;
+        let mut sync = self.syncs.swap_remove(at);
+        let found = sync.next(self, longest);
+        sync.flying += u64::from(found.is_some());
+        self.syncs.push(sync);
+        let last = self.syncs.len() - 1;
+        self.syncs.swap(at, last);
+        found
+    }
+
+    /// Requests of theirs that are on their way; none is left to send if they wait for nothing.
+    fn flying_for(&self, by: By) -> u64 {
+        let sync = self.syncs.iter().find(|sync| sync.by == by);
+        sync.map_or(u64::MAX, |sync| sync.flying)
     }
 }

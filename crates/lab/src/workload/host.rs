@@ -237,10 +237,21 @@ const FILE_SYSTEM: Knob = Knob::text(
 /// Which knobs have an effect only where somebody is beside, writes beside, or is started.
 const OF_BESIDE: [&Knob; 1] = [&FILE];
 const OF_WRITERS: [&Knob; 2] = [&WRITE_RATE, &SYNC_EVERY];
-const OF_LAUNCH: [&Knob; 2] = [&LAUNCH_S, &APPLICATION_WRITES];
+const OF_LAUNCH: [&Knob; 1] = [&LAUNCH_S];
+const OF_STARTS: [&Knob; 1] = [&APPLICATION_WRITES];
+const OF_WRITEBACK: [&Knob; 7] = [
+    &BACKGROUND,
+    &DIRTY,
+    &FLUSH_EVERY,
+    &EXPIRE,
+    &ANONYMOUS,
+    &JOURNAL,
+    &FLUSH_DEPTH,
+];
 
 /// Refuses knobs that have no effect here.
 fn check_read(knobs: &Knobs, beside: Beside) -> Result<(), ConfigError> {
+    let told = !told::started(knobs.choice("process")).is_empty();
     let launches = !knobs.choice("launch").is_empty();
     let refuse = |of: &[&'static Knob], there: bool, needs: &str| {
         let set = knobs.first_given(of.iter().copied()).filter(|_| !there);
@@ -259,7 +270,13 @@ fn check_read(knobs: &Knobs, beside: Beside) -> Result<(), ConfigError> {
         "readers or writers (beside=10r-seq)",
     )?;
     refuse(&OF_WRITERS, beside.writes(), "writers (beside=5r5w-seq)")?;
-    refuse(&OF_LAUNCH, launches, "an application (launch=xterm)")
+    refuse(&OF_LAUNCH, launches, "an application (launch=xterm)")?;
+    let starts = launches || told;
+    refuse(
+        &OF_STARTS,
+        starts,
+        "an application that is started (launch=lowriter)",
+    )
 }
 
 fn bytes(knobs: &Knobs, key: &str) -> u64 {
@@ -282,6 +299,23 @@ fn volume(knobs: &Knobs, capacity: Blocks) -> Result<u64, ConfigError> {
         return Err(ConfigError::value("host.volume", text, &allowed));
     }
     Ok(blocks)
+}
+
+/// Settings of writeback have an effect only where somebody writes.
+fn check_written(all: &[Process], knobs: &Knobs) -> Result<(), ConfigError> {
+    let writes = |step: &Step| match step {
+        Step::Write(_) | Step::Fsync | Step::Sync => true,
+        Step::Start(startup) => startup.writes(),
+        Step::Read(_) | Step::Think(_) => false,
+    };
+    let any = all.iter().flat_map(|process| &process.steps).any(writes);
+    let set = knobs.first_given(OF_WRITEBACK.iter().copied());
+    let wrong = set.filter(|_| !any);
+    wrong.map_or(Ok(()), |(knob, value)| {
+        let key = format!("host.{}", knob.name);
+        let allowed = "where a process writes or syncs; here none does, so it has no effect";
+        Err(ConfigError::value(&key, &value.to_string(), allowed))
+    })
 }
 
 /// Limits of the page cache that make sense together.
@@ -347,6 +381,7 @@ fn everybody(knobs: &Knobs, env: &LoadEnv<'_>, volume: u64) -> Result<Vec<Proces
             every: None,
             rate: None,
             priority: 0,
+            of_load: false,
             steps: vec![Step::Start(startup)],
         });
     }
@@ -357,37 +392,25 @@ fn everybody(knobs: &Knobs, env: &LoadEnv<'_>, volume: u64) -> Result<Vec<Proces
     Ok(all)
 }
 
-/// What processes read and write is counted from the first start-up on.
-fn counted_from(all: &[Process]) -> Instant {
-    let starts = |process: &&Process| {
-        process
-            .steps
-            .iter()
-            .any(|step| matches!(step, Step::Start(_)))
-    };
-    let first = all.iter().filter(starts).map(|process| process.start).min();
-    Instant::ZERO + first.unwrap_or(Duration(0))
+/// Whether every process begins before the run ends.
+fn check_starts(all: &[Process], knobs: &Knobs) -> Result<(), ConfigError> {
+    let end = seconds(knobs, "seconds");
+    let late = all.iter().find(|process| process.start >= end);
+    late.map_or(Ok(()), |process| {
+        let begins = process.start.0 as f64 / 1e9;
+        let allowed = format!("more than {begins} s, when `{}` begins", process.name);
+        let value = written(knobs.number("seconds"));
+        Err(ConfigError::value("host.seconds", &value, &allowed))
+    })
 }
 
 fn machine(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Machine, ConfigError> {
     check_memory(knobs)?;
     let volume = volume(knobs, env.capacity)?;
     let all = everybody(knobs, env, volume)?;
-    let (counted_from, end) = (
-        counted_from(&all),
-        Instant::ZERO + seconds(knobs, "seconds"),
-    );
-    if counted_from >= end {
-        let allowed = format!(
-            "more than {} s, when the first application is started",
-            counted_from.0 as f64 / 1e9
-        );
-        return Err(ConfigError::value(
-            "host.seconds",
-            &written(knobs.number("seconds")),
-            &allowed,
-        ));
-    }
+    check_starts(&all, knobs)?;
+    check_written(&all, knobs)?;
+    let end = Instant::ZERO + seconds(knobs, "seconds");
     let settings = Settings {
         files: (volume / 2 / 8 * 8, volume),
         memory: pages(knobs, "memory"),
@@ -402,7 +425,6 @@ fn machine(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Machine, ConfigError> {
         journal_pages: knobs.integer("journal_pages"),
         flush_depth: knobs.integer("flush_depth"),
         copy: Duration::from_ms_f64(knobs.number("copy_us") / 1e3),
-        counted_from,
         end,
         seed: env.seed,
     };

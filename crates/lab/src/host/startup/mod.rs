@@ -71,6 +71,9 @@ const RECORDED: [(&str, &str); 3] = [
     ),
 ];
 
+/// Blocks that a start-up with published counts needs to lie in: 16 MiB.
+const FRONT_MIN: u64 = (16 << 20) / 512;
+
 /// Names of the start-ups that there are.
 pub fn names() -> Vec<&'static str> {
     let published = published::ALL.iter().map(|one| one.name);
@@ -90,6 +93,17 @@ pub fn is_file(name: &str) -> bool {
 /// There is none of that name, its file cannot be read, or is wrong.
 pub fn find(name: &str, seed: u64, front: u64) -> Result<Startup, ConfigError> {
     if let Some(counts) = published::ALL.iter().find(|counts| counts.name == name) {
+        if front < FRONT_MIN {
+            let allowed = format!(
+                "at least {} bytes, in whose first half a start-up lies",
+                2 * 512 * FRONT_MIN
+            );
+            return Err(ConfigError::value(
+                "host.volume",
+                &format!("{} bytes", 2 * 512 * front),
+                &allowed,
+            ));
+        }
         return Ok(counts.made(seed, front));
     }
     if let Some((_, text)) = RECORDED.iter().find(|(known, _)| *known == name) {
@@ -118,6 +132,11 @@ impl Startup {
     pub fn without_writes(mut self) -> Startup {
         self.items.retain(|item| !item.kind.writes());
         self
+    }
+
+    /// Whether it writes anything.
+    pub fn writes(&self) -> bool {
+        self.items.iter().any(|item| item.kind.writes())
     }
 
     /// Whether it fits into so many blocks.
@@ -151,7 +170,7 @@ const KINDS: &str = "read, metadata, ahead, write, fsync, sync or flush";
 
 /// Reads the lines of a file.
 fn parse(name: &str, text: &str) -> Result<Startup, ConfigError> {
-    let lines = text.lines().enumerate();
+    let lines = text.trim_start_matches('\u{feff}').lines().enumerate();
     let mut lines = lines.filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
     let about = |line: usize| format!("start-up {name}: line {}", line + 1);
     match lines.next() {
