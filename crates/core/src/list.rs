@@ -62,6 +62,12 @@ impl List {
     pub fn front(&self) -> Option<Handle> {
         (self.front != NONE).then_some(Handle(self.front))
     }
+
+    /// The latest node.
+    #[inline]
+    pub fn back(&self) -> Option<Handle> {
+        (self.back != NONE).then_some(Handle(self.back))
+    }
 }
 
 impl<T> Default for Pool<T> {

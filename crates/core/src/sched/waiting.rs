@@ -203,10 +203,10 @@ impl Waiting {
         self.take(pool, cursor)
     }
 
-    /// When the oldest one is late.
-    pub(super) fn deadline(&self, pool: &Pool<Arrival>) -> Option<Instant> {
-        let oldest = self.arrivals.front()?;
-        Some(pool.item(oldest).deadline)
+    /// When the oldest one is late, and the one that came last.
+    pub(super) fn deadlines(&self, pool: &Pool<Arrival>) -> Option<(Instant, Instant)> {
+        let (oldest, latest) = self.arrivals.front().zip(self.arrivals.back())?;
+        Some((pool.item(oldest).deadline, pool.item(latest).deadline))
     }
 
     /// Takes out the oldest one, which is served.

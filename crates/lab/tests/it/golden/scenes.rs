@@ -145,7 +145,8 @@ const SCHEDULERS: &[&str] = &[
     "bfq:low_latency=false:nr_requests=8:writes=own",
     "bfq:strict_guarantees=true",
     "slack",
-    "slack:targets_ms=0=60:quantum_ms=20",
+    "slack:targets_ms=0=60:admission=alone:quantum_ms=20",
+    "slack:targets_ms=0=60:admission=alone:prompt_percent=0:wait_ms=0",
 ];
 
 fn schedulers() -> Vec<Group> {
@@ -389,7 +390,11 @@ fn claims() -> Vec<Group> {
     let groups = of.into_iter().map(|(name, words)| {
         let mut scenes = Vec::new();
         for word in words {
-            for sched in ["bfq:low_latency=false", "cfq", "slack:targets_ms=1=90"] {
+            for sched in [
+                "bfq:low_latency=false",
+                "cfq",
+                "slack:targets_ms=1=90:admission=alone",
+            ] {
                 let settings = format!("drive=hp-c2247a sched={sched} claims={word} seed=7");
                 let load = "spc1:requests=500:bsu=1:streams=kinds";
                 scenes.push(Scene::new(&settings, &synthetic(load)));
