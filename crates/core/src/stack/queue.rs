@@ -227,9 +227,10 @@ impl Queue {
 
     /// Of the oldest of each line, the oldest that is admitted.
     fn admissible(&self) -> Option<Held> {
-        let oldest = self.outside.as_ref()?.room.oldest();
-        let admitted = oldest.filter(|held| self.scheduler.admits(&held.io, &self.queued));
-        admitted.min_by_key(|held| held.io.sequence).copied()
+        let mut oldest = self.outside.as_ref()?.room.oldest();
+        oldest
+            .find(|held| self.scheduler.admits(&held.io, &self.queued))
+            .copied()
     }
 
     /// Another drive has begun what waits here too, or it is open and now gets an address.

@@ -34,6 +34,8 @@ type Whose = (bool, u32);
 pub(super) struct Room {
     by_stream: bool,
     lines: BTreeMap<Whose, Sorted<Held>>,
+    /// Lines by their oldest.
+    by_age: BTreeMap<u64, Whose>,
     /// Lines that nobody stands in, to be used again.
     spare: Vec<Sorted<Held>>,
     held: usize,
@@ -66,26 +68,41 @@ impl Room {
     pub(super) fn insert(&mut self, held: Held) {
         let (whose, spare) = (self.whose(&held.io), &mut self.spare);
         let line = self.lines.entry(whose);
-        line.or_insert_with(|| spare.pop().unwrap_or_default())
-            .insert(held);
+        let line = line.or_insert_with(|| spare.pop().unwrap_or_default());
+        let before = line.first().map(|held| held.io.sequence);
+        line.insert(held);
         self.held += 1;
+        self.oldest_changes(whose, before);
     }
 
     /// Takes an I/O out; `None` if it does not wait here.
     pub(super) fn take(&mut self, io: &Io) -> Option<Held> {
         let whose = self.whose(io);
         let line = self.lines.get_mut(&whose)?;
+        let before = line.first().map(|held| held.io.sequence);
         let taken = line.take(&io.sequence)?;
-        if line.len() == 0 {
-            self.spare.extend(self.lines.remove(&whose));
-        }
         self.held -= 1;
+        self.oldest_changes(whose, before);
         Some(taken)
     }
 
-    /// The oldest of each line.
+    /// A line has got or lost an I/O; `before` was the oldest of it.
+    fn oldest_changes(&mut self, whose: Whose, before: Option<u64>) {
+        let oldest = self.lines[&whose].first();
+        let oldest = oldest.map(|held| held.io.sequence);
+        if oldest != before {
+            before.and_then(|before| self.by_age.remove(&before));
+            oldest.and_then(|oldest| self.by_age.insert(oldest, whose));
+        }
+        if oldest.is_none() {
+            self.spare.extend(self.lines.remove(&whose));
+        }
+    }
+
+    /// The oldest of each line, in order of age.
     pub(super) fn oldest(&self) -> impl Iterator<Item = &Held> {
-        self.lines.values().filter_map(Sorted::first)
+        let lines = self.by_age.values();
+        lines.filter_map(|whose| self.lines[whose].first())
     }
 }
 
@@ -115,9 +132,7 @@ mod tests {
     }
 
     fn oldest(room: &Room) -> Vec<u64> {
-        let mut oldest: Vec<u64> = room.oldest().map(|held| held.io.sequence).collect();
-        oldest.sort_unstable();
-        oldest
+        room.oldest().map(|held| held.io.sequence).collect()
     }
 
     #[test]

@@ -311,6 +311,12 @@ impl Machine {
             }
             let span = self.actors[actor].window.miss(page, end - page, most);
             self.bring(actor, now, span);
+            // The window may lie behind a page that could not be read, or is no longer there.
+            let only = Span {
+                first: page,
+                pages: 1,
+            };
+            self.bring(actor, now, only);
         }
         if !present {
             if !self.pay(actor, now) {

@@ -225,11 +225,10 @@ fn process(place: &str, table: Value, find: Find<'_>) -> Result<Process, ConfigE
     let steps: Vec<Step> = steps
         .map(|(number, value)| step(&about(&format!("step {}", number + 1)), value, find))
         .collect::<Result<_, _>>()?;
-    let uses = |step: &Step| !matches!(step, Step::Think(_) | Step::Sync);
-    let default = if steps.iter().any(uses) {
-        DEFAULT_FILE
-    } else {
-        PAGE_BYTES
+    let uses = |step: &Step| matches!(step, Step::Read(_) | Step::Write(_) | Step::Fsync);
+    let default = match steps.iter().any(uses) {
+        true => DEFAULT_FILE,
+        false => OWN_FILE,
     };
     let file_pages = file.unwrap_or(default / PAGE_BYTES);
     if table.shares.is_none() {
@@ -259,6 +258,9 @@ fn process(place: &str, table: Value, find: Find<'_>) -> Result<Process, ConfigE
         steps,
     })
 }
+
+/// The file to which an application writes that is started.
+pub const OWN_FILE: u64 = 16 << 20;
 
 /// A file of which nothing else is said.
 const DEFAULT_FILE: u64 = 500 << 20;

@@ -22,8 +22,6 @@ use crate::outcome::{Number, ProcessFound};
 
 /// Bytes of a page.
 const PAGE_BYTES: u64 = 4_096;
-/// The file to which an application writes that is launched.
-const OWN_FILE: u64 = 16 << 20;
 /// The volume, if nothing is said, in blocks: 160 GB, or the whole drive where that is smaller.
 const VOLUME: u64 = 160_000_000_000 / BLOCK_BYTES;
 
@@ -373,7 +371,7 @@ fn everybody(knobs: &Knobs, env: &LoadEnv<'_>, volume: u64) -> Result<Vec<Proces
         all.push(Process {
             name: "launch".to_owned(),
             count: 1,
-            file_pages: OWN_FILE / PAGE_BYTES,
+            file_pages: told::OWN_FILE / PAGE_BYTES,
             shares: None,
             start: seconds(knobs, "launch_s"),
             after: Vec::new(),

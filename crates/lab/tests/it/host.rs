@@ -276,18 +276,19 @@ fn rounds_with_a_time_of_their_own_are_late_when_they_take_longer() {
             "[workload]\nname = 'host'\nread_ahead = '0'\n[[workload.process]]\nname = 'player'\nfile = '1MiB'\ntimes = 10\nevery_ms = {every}\nsteps = [{{ read = '8KiB' }}]"
         ))
     };
-    // Two pages, a request of a millisecond each... of one request, as a read elsewhere asks for all of it.
+    // Two pages without read-ahead, a request of a millisecond each.
     let fast = told("5");
     assert_eq!(
         (found(&fast, "player").late, fast.asked.len()),
-        (Some(0), 10)
+        (Some(0), 20)
     );
     let gaps: Vec<u64> = fast
         .asked
         .windows(2)
         .map(|pair| pair[1].0 - pair[0].0)
         .collect();
-    assert_eq!(gaps, [5_000; 9]);
+    assert_eq!(gaps.iter().step_by(2).max(), Some(&1_001));
+    assert_eq!(fast.asked[18].0 - fast.asked[0].0, 45_000);
     assert_eq!(found(&told("0.5"), "player").late, Some(10));
 }
 
@@ -340,11 +341,196 @@ fn a_start_up_waits_for_what_its_process_reads_ahead() {
         "{}",
         number(&told, "startup_s")
     );
+    let text = text.replace("journal_pages = 0\n", "");
     let quiet = served(&format!("{text}application_writes = false\n"));
     assert!(quiet.asked.iter().all(|one| one.1 == Op::Read));
-    // Two starts are streams of their own.
+    // Each process of the application is a stream of its own.
     let names = told.made.workload.streams();
     assert_eq!(&names[1..], ["launch", "flusher", "journal", "a", "b"]);
+}
+
+/// Processes of one file: the second uses that of the first.
+fn two(first: &str, second: &str) -> String {
+    format!(
+        "[workload]\nname = 'host'\nseconds = 100\n[[workload.process]]\nname = 'one'\nfile = '20MiB'\n{first}\n\
+         [[workload.process]]\nname = 'other'\nshares = 'one'\n{second}"
+    )
+}
+
+/// Writes in a served run, by stream.
+fn written_by(told: &Served, name: &str) -> u64 {
+    let streams = told.made.workload.streams();
+    let of = told
+        .asked
+        .iter()
+        .filter(|one| one.1 == Op::Write && streams[one.4 as usize] == name);
+    of.map(|one| one.3 / 8).sum()
+}
+
+/// All that anybody wrote before is written when both have ended: a third one finds nothing.
+#[test]
+fn two_who_sync_one_file_leave_nothing_behind() {
+    let random = "steps = [{ write = '4KiB', at = 'random', times = 500 }, 'fsync']\ntimes = 1";
+    let last = "\n[[workload.process]]\nname = 'last'\nshares = 'one'\nafter = ['one', 'other']\ntimes = 1\nsteps = ['fsync']";
+    for depth in [1, 64] {
+        let text = two(random, random) + last;
+        let told = served(&text.replace("seconds", &format!("flush_depth = {depth}\nseconds")));
+        assert!(found(&told, "last").ended && found(&told, "other").ended);
+        assert_eq!(
+            (written_by(&told, "last"), written_by(&told, "flusher")),
+            (0, 0)
+        );
+        let pages = written_by(&told, "one") + written_by(&told, "other");
+        assert!((850..=1_000).contains(&pages), "{pages}");
+    }
+}
+
+/// The other one writes to the file without end, and the flusher has it on its way all the time.
+#[test]
+fn who_syncs_waits_for_what_there_was_and_not_for_what_comes_meanwhile() {
+    let told = served(&two(
+        "times = 20\nsteps = [{ write = '4KiB' }, 'fsync']",
+        "steps = [{ write = '4KiB', at = 'random' }]\nrate_kb_s = 8000",
+    ));
+    let one = found(&told, "one");
+    assert!(one.ended && one.max_s.unwrap() < 4.0, "{:?}", one.max_s);
+}
+
+/// Two write one page and wait for it, again and again: never more than one write of it is under way.
+#[test]
+fn a_page_that_is_on_its_way_out_is_not_sent_again() {
+    let steps = "times = 100\nsteps = [{ write = '4KiB' }, 'fsync']";
+    let told = served(&two(steps, steps).replace("20MiB", "4KiB"));
+    let of_page = told
+        .asked
+        .iter()
+        .filter(|one| one.1 == Op::Write && one.2 == FILES);
+    let times: Vec<u64> = of_page.map(|one| one.0).collect();
+    assert!(times.len() > 100 && times.windows(2).all(|pair| pair[1] - pair[0] >= 1_000));
+    let most = number(&told, "dirty_most_mb");
+    assert!(most < 0.0083, "{most}");
+}
+
+/// `sync` comes while somebody else's fsync has much on its way, and waits for that, too.
+#[test]
+fn sync_waits_for_what_others_have_on_their_way() {
+    let told = served(
+        "[workload]\nname = 'host'\njournal_pages = 0\nread_ahead = '0'\n[[workload.process]]\nname = 'one'\nfile = '20MiB'\ntimes = 1\n\
+         steps = [{ write = '8KiB', at = 'random', times = 300 }, 'fsync']\n[[workload.process]]\nname = 'other'\nstart_s = 0.01\ntimes = 1\nsteps = ['sync']",
+    );
+    let (one, other) = (found(&told, "one"), found(&told, "other"));
+    // Nearly three hundred writes of a millisecond; the other begins 10 ms later and ends with them.
+    assert!(one.mean_s.unwrap() > 0.25, "{:?}", one.mean_s);
+    assert!(
+        other.mean_s.unwrap() > one.mean_s.unwrap() - 0.03,
+        "{:?}",
+        other.mean_s
+    );
+}
+
+/// The asynchronous pass sends what is dirty; what is written while it goes on is of the synchronous pass.
+#[test]
+fn sync_has_a_synchronous_pass_for_what_comes_meanwhile() {
+    let told = served(
+        "[workload]\nname = 'host'\nflush_depth = 1\nseconds = 2\n[[workload.process]]\nname = 'one'\nfile = '20MiB'\nrate_kb_s = 400\n\
+         steps = [{ write = '4KiB', at = 'random' }]\n[[workload.process]]\nname = 'other'\nstart_s = 1\ntimes = 1\nsteps = ['sync']",
+    );
+    let streams = told.made.workload.streams();
+    let of_flusher = told
+        .requests
+        .iter()
+        .filter(|one| streams[one.stream.index()] == "flusher");
+    let sync: Vec<bool> = of_flusher.map(|request| request.sync).collect();
+    let first = sync
+        .iter()
+        .position(|sync| *sync)
+        .expect("some are synchronous");
+    assert!(
+        first > 50 && sync[first..].iter().all(|sync| *sync),
+        "{first} of {}",
+        sync.len()
+    );
+    assert!(found(&told, "other").ended);
+}
+
+#[test]
+fn who_syncs_because_of_a_load_is_not_late() {
+    let text = "[workload]\nname = 'host'\nbeside = '1w-seq'\nfile = '200MiB'\nmemory = '100MiB'\nseconds = 10";
+    let told = served(text);
+    let measures = told.made.workload.measures();
+    assert!(measures.iter().all(|(name, _)| *name != "late_percent"));
+    assert!(found(&told, "sync").rounds > 0);
+}
+
+/// The first application is that which was started first, whoever stands first, and its own time alone.
+#[test]
+fn the_first_start_up_is_told_and_those_that_are_not_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("own.csv");
+    let rows = "process,think_us,kind,sector,sectors\na,1000,read,800,8\n";
+    std::fs::write(&path, rows).unwrap();
+    let start = format!("{{ start = '{}' }}", path.display());
+    let text = format!(
+        "[workload]\nname = 'host'\nseconds = 30\n[[workload.process]]\nname = 'late'\nstart_s = 10\ntimes = 1\nsteps = [{start}]\n\
+         [[workload.process]]\nname = 'soon'\nsteps = [{{ think_ms = 500 }}, {start}]\n\
+         [[workload.process]]\nname = 'never'\nstart_s = 9.9985\nsteps = [{start}, {{ think_ms = 1000 }}]"
+    );
+    let told = served(&text);
+    let took = number(&told, "startup_s");
+    assert!((took - 0.002).abs() < 1e-4, "{took}");
+    assert_eq!(number(&told, "not_up"), 0.0);
+    let cut = served(
+        &text
+            .replace("times = 1\n", "")
+            .replace("seconds = 30", "seconds = 10.0005"),
+    );
+    // Those that began at 9.9985 and at 10 s are not up.
+    assert_eq!(number(&cut, "not_up"), 2.0);
+}
+
+/// A window fails; the page that somebody waits for is tried by itself.
+#[test]
+fn a_page_of_a_window_that_failed_is_tried_alone() {
+    let text = "[workload]\nname = 'host'\n[[workload.process]]\nname = 'one'\nfile = '400KiB'\ntimes = 1\nsteps = [{ read = '4KiB', times = 6 }]";
+    let told = served_failing(text, Some(0));
+    assert_eq!(pages(&told, Op::Read)[..2], [(0, 4), (0, 1)]);
+    assert_eq!(
+        (found(&told, "one").failed, found(&told, "one").ended),
+        (0, true)
+    );
+    let again = served_failing(text, Some(1));
+    assert_eq!(found(&again, "one").failed, 0);
+}
+
+#[test]
+fn several_of_a_kind_have_files_of_their_own_and_their_class_comes_with_each_request() {
+    let told = served(
+        "[workload]\nname = 'host'\n[[workload.process]]\nname = 'one'\ncount = 3\nfile = '400KiB'\nclass = 'real-time'\nlevel = 2\nstart_s = 0.5\ntimes = 2\n\
+         steps = [{ read = '400KiB', direct = true }]",
+    );
+    let mut places: Vec<u64> = told.asked.iter().map(|one| (one.2 - FILES) / 800).collect();
+    places.sort_unstable();
+    assert_eq!(places, [0, 0, 1, 1, 2, 2]);
+    assert!(
+        told.requests
+            .iter()
+            .all(|request| request.priority == (1 << 13 | 2))
+    );
+    assert_eq!(told.asked[0].0, 500_000);
+    assert_eq!(
+        told.made.workload.streams()[1..4],
+        ["one-1", "one-2", "one-3"]
+    );
+}
+
+/// Three who sync at once: the first commit is for one, the next one for both others.
+#[test]
+fn who_waits_for_a_commit_joins_the_next_one() {
+    let told = served(
+        "[workload]\nname = 'host'\njournal_pages = 1\n[[workload.process]]\nname = 'one'\ncount = 3\nfile = '4KiB'\ntimes = 1\nsteps = ['fsync']",
+    );
+    let ops: Vec<Op> = told.asked.iter().map(|one| one.1).collect();
+    assert_eq!(ops, [Op::Write, Op::Flush, Op::Write, Op::Flush]);
 }
 
 fn results(text: &str) -> Result<Results, RunError> {
@@ -455,6 +641,38 @@ fn what_is_wrong_is_named_with_what_is_allowed() {
         (
             "workload = 'host:beside=400r-seq'".to_owned(),
             "file of reader-",
+        ),
+        (
+            "workload = 'host:beside=1r-seq:file=0'".to_owned(),
+            "host.file = 0 (allowed: bytes such as 512MiB",
+        ),
+        (
+            "workload = 'host:beside=1r-seq:dirty_percent=30'".to_owned(),
+            "host.dirty_percent = 30 (allowed: where a process writes or syncs",
+        ),
+        (
+            "workload = 'host:launch=xterm:volume=4MiB'".to_owned(),
+            "host.volume = 4194304 bytes (allowed: at least 33554432 bytes",
+        ),
+        (
+            process("every_ms = 0\nsteps = ['sync']"),
+            "process `one`: every_ms = 0 (allowed: above 0",
+        ),
+        (
+            process(
+                "count = 2\nsteps = ['sync']\n[[workload.process]]\nname = 'one-1'\nsteps = ['sync']",
+            ),
+            "host.process: name = one-1 (allowed: a name that no other process has",
+        ),
+        (
+            process(
+                "times = 1\nsteps = ['sync']\n[[workload.process]]\nname = 'two'\nafter = ['one']\nsteps = ['sync']",
+            ),
+            "process `two`: after = one (allowed: with times, or beside another",
+        ),
+        (
+            process("start_s = 80\nsteps = ['sync']"),
+            "host.seconds = 67 (allowed: more than 80 s, when `one` begins",
         ),
         (
             process("steps = []"),
