@@ -191,7 +191,8 @@ fn merging_above_a_drive_that_sorts_allocates_nothing() {
 
 #[test]
 fn a_synthetic_workload_allocates_nothing() {
-    for spec in workload::TABLE {
+    // A host waits for answers: it has a test of its own.
+    for spec in workload::TABLE.iter().filter(|spec| spec.name != "host") {
         let part: PartConfig = format!("{}:requests=60000", spec.name).parse().unwrap();
         let env = LoadEnv {
             seed: 1,
@@ -205,6 +206,42 @@ fn a_synthetic_workload_allocates_nothing() {
         }
         assert_eq!(ALLOCATIONS.get(), before, "{}", spec.name);
     }
+}
+
+/// Once queues are as long as they get, a host allocates nothing for a request; who syncs allocates what a file needs.
+#[test]
+fn a_host_allocates_nothing_for_a_request() {
+    let allocations = |seconds: u32| {
+        let below = DriveConfig {
+            part: PartConfig::named("desktop-7200-90mb"),
+            text: catalog_text("desktop-7200-90mb").unwrap().to_owned(),
+        };
+        let config = StackConfig::over(below, 1)
+            .with::<dyn Scheduler>("bfq:nr_requests=64".parse().unwrap());
+        let mut built = config.build().unwrap();
+        let word = format!(
+            "host:beside=5r5w-seq:sync_every_ms=0:file=64MiB:memory=64MiB:seconds={seconds}"
+        );
+        let env = LoadEnv {
+            seed: 1,
+            label: "workload/0",
+            capacity: built.stack.capacity(),
+        };
+        let (mut made, _) = workload::synthetic(&word.parse().unwrap(), &env).unwrap();
+        let before = ALLOCATIONS.get();
+        let (stack, drives) = (&mut built.stack, &mut built.drives);
+        sim::run(
+            stack,
+            drives,
+            &mut *made.workload,
+            &mut (),
+            &Control::default(),
+        );
+        (ALLOCATIONS.get() - before, built.stack.replied())
+    };
+    let ((short, few), (long, many)) = (allocations(20), allocations(60));
+    assert!(many > few + 5_000, "{few} then {many} requests");
+    assert!(long < short + 200, "{short} then {long} allocations");
 }
 
 /// What goes wrong here leaves nothing behind on the drive that would have to be kept.

@@ -4,8 +4,6 @@
 //! keep reads out; so has each stream where the scheduler limits them one by one, since one that has its share must not keep others out. In
 //! Linux each process waits for its request by itself.
 
-use std::collections::BTreeMap;
-
 use crate::io::Io;
 use crate::op::Op;
 use crate::sorted::{Keyed, Sorted};
@@ -29,15 +27,31 @@ impl Keyed for Held {
 /// Whose line it is: whether of writes, and of which stream.
 type Whose = (bool, u32);
 
+/// A line by something: whose it is, or its oldest.
+#[derive(Clone, Copy)]
+struct By<K> {
+    key: K,
+    line: usize,
+}
+
+impl<K: Ord + Copy + std::fmt::Debug> Keyed for By<K> {
+    type Key = K;
+
+    #[inline]
+    fn key(&self) -> K {
+        self.key
+    }
+}
+
 /// All lines that somebody stands in.
 #[derive(Default)]
 pub(super) struct Room {
     by_stream: bool,
-    lines: BTreeMap<Whose, Sorted<Held>>,
-    /// Lines by their oldest.
-    by_age: BTreeMap<u64, Whose>,
-    /// Lines that nobody stands in, to be used again.
-    spare: Vec<Sorted<Held>>,
+    /// Lines, those among them that nobody stands in, which are used again.
+    lines: Vec<Sorted<Held>>,
+    spare: Vec<usize>,
+    by_whose: Sorted<By<Whose>>,
+    by_age: Sorted<By<u64>>,
     held: usize,
 }
 
@@ -55,6 +69,13 @@ impl Room {
         (io.op != Op::Read, stream)
     }
 
+    /// The line of an I/O, if anybody stands in it.
+    fn line_of(&self, io: &Io) -> Option<usize> {
+        let whose = self.whose(io);
+        let found = self.by_whose.at(self.by_whose.seek(&whose));
+        found.filter(|by| by.key == whose).map(|by| by.line)
+    }
+
     /// How many wait.
     pub(super) fn len(&self) -> usize {
         self.held
@@ -62,47 +83,57 @@ impl Room {
 
     /// Whether nobody stands in the line of an I/O.
     pub(super) fn is_free_for(&self, io: &Io) -> bool {
-        !self.lines.contains_key(&self.whose(io))
+        self.line_of(io).is_none()
     }
 
     pub(super) fn insert(&mut self, held: Held) {
-        let (whose, spare) = (self.whose(&held.io), &mut self.spare);
-        let line = self.lines.entry(whose);
-        let line = line.or_insert_with(|| spare.pop().unwrap_or_default());
-        let before = line.first().map(|held| held.io.sequence);
-        line.insert(held);
+        let line = self.line_of(&held.io).unwrap_or_else(|| {
+            let line = self.spare.pop().unwrap_or(self.lines.len());
+            if line == self.lines.len() {
+                self.lines.push(Sorted::default());
+            }
+            let key = self.whose(&held.io);
+            self.by_whose.insert(By { key, line });
+            line
+        });
+        self.change(line, |waiting| waiting.insert(held));
         self.held += 1;
-        self.oldest_changes(whose, before);
     }
 
     /// Takes an I/O out; `None` if it does not wait here.
     pub(super) fn take(&mut self, io: &Io) -> Option<Held> {
-        let whose = self.whose(io);
-        let line = self.lines.get_mut(&whose)?;
-        let before = line.first().map(|held| held.io.sequence);
-        let taken = line.take(&io.sequence)?;
+        let line = self.line_of(io)?;
+        let taken = self.change(line, |waiting| waiting.take(&io.sequence))?;
         self.held -= 1;
-        self.oldest_changes(whose, before);
+        if self.lines[line].is_empty() {
+            self.by_whose.take(&self.whose(io));
+            self.spare.push(line);
+        }
         Some(taken)
     }
 
-    /// A line has got or lost an I/O; `before` was the oldest of it.
-    fn oldest_changes(&mut self, whose: Whose, before: Option<u64>) {
-        let oldest = self.lines[&whose].first();
-        let oldest = oldest.map(|held| held.io.sequence);
-        if oldest != before {
-            before.and_then(|before| self.by_age.remove(&before));
-            oldest.and_then(|oldest| self.by_age.insert(oldest, whose));
+    /// Changes a line, and where it stands by age.
+    fn change<T>(&mut self, line: usize, how: impl FnOnce(&mut Sorted<Held>) -> T) -> T {
+        let oldest = |waiting: &Sorted<Held>| waiting.first().map(Keyed::key);
+        let waiting = &mut self.lines[line];
+        let before = oldest(waiting);
+        let found = how(waiting);
+        let after = oldest(waiting);
+        if before != after {
+            if let Some(key) = before {
+                self.by_age.take(&key);
+            }
+            if let Some(key) = after {
+                self.by_age.insert(By { key, line });
+            }
         }
-        if oldest.is_none() {
-            self.spare.extend(self.lines.remove(&whose));
-        }
+        found
     }
 
     /// The oldest of each line, in order of age.
     pub(super) fn oldest(&self) -> impl Iterator<Item = &Held> {
-        let lines = self.by_age.values();
-        lines.filter_map(|whose| self.lines[whose].first())
+        let lines = self.by_age.iter();
+        lines.filter_map(|by| self.lines[by.line].first())
     }
 }
 

@@ -6,10 +6,19 @@ use nearslot_core::op::Op;
 use nearslot_core::units::Instant;
 
 use super::told::PAGE_BLOCKS;
-use super::{Asker, Machine, Purpose};
+use super::{Asker, Machine, Purpose, Settings};
 
-/// Blocks of the journal, 128 MiB, in front of the files.
-pub(super) const AREA_BLOCKS: u64 = (128 << 20) / 512;
+/// Blocks of the journal at most: 128 MiB.
+const AREA_MAX: u64 = (128 << 20) / 512;
+
+/// Blocks of the journal, which lies in front of the files: a sixteenth of the half that they have, and room for a commit.
+pub(super) fn area(settings: &Settings) -> u64 {
+    let (from, end) = settings.files;
+    let sixteenth = (end - from) / 16 / PAGE_BLOCKS * PAGE_BLOCKS;
+    sixteenth
+        .min(AREA_MAX)
+        .max(settings.journal_pages * PAGE_BLOCKS)
+}
 
 #[derive(Default)]
 pub(super) struct Journal {
@@ -57,7 +66,10 @@ impl Machine {
     }
 
     fn begin_commit(&mut self, now: Instant) {
-        let (pages, area) = (self.settings.journal_pages, AREA_BLOCKS / PAGE_BLOCKS);
+        let (pages, area) = (
+            self.settings.journal_pages,
+            area(&self.settings) / PAGE_BLOCKS,
+        );
         self.journal.serves = std::mem::take(&mut self.journal.waiting);
         if pages == 0 {
             return self.flush_drive(now);

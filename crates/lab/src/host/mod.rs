@@ -29,7 +29,7 @@ pub mod told;
 mod writeback;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 
 use nearslot_core::ids::StreamId;
 use nearslot_core::op::{Op, Status};
@@ -131,7 +131,9 @@ pub struct Machine {
     /// Requests that were not taken yet, all of one instant.
     out: VecDeque<Request>,
     out_at: Instant,
-    purposes: BTreeMap<u64, Purpose>,
+    /// What the requests are for that have not been answered, from the oldest of them on.
+    purposes: VecDeque<Option<Purpose>>,
+    oldest: u64,
     asked: u64,
     /// Processes that go on now; kept, so that none is allocated for each answer.
     woken: Vec<(u64, usize)>,
@@ -158,7 +160,7 @@ impl Machine {
         let limit = |percent: u64| settings.memory * percent / 100;
         let (background, hard) = settings.dirty_percent;
         let journal_at = settings.files.0;
-        let files = settings.files.0 + journal::AREA_BLOCKS;
+        let files = settings.files.0 + journal::area(&settings);
         let mut machine = Machine {
             actors: Vec::new(),
             files: Files::new(files, settings.memory),
@@ -170,7 +172,8 @@ impl Machine {
             noted: 0,
             out: VecDeque::new(),
             out_at: Instant::ZERO,
-            purposes: BTreeMap::new(),
+            purposes: VecDeque::new(),
+            oldest: 0,
             asked: 0,
             woken: Vec::new(),
             unended: Vec::new(),
@@ -252,7 +255,7 @@ impl Machine {
             return Ok(());
         }
         let value = format!("{} bytes", pages * PAGE_BYTES);
-        let room = end.saturating_sub(from + journal::AREA_BLOCKS) * 512;
+        let room = end.saturating_sub(from + journal::area(&self.settings)) * 512;
         let allowed = format!(
             "files of {room} bytes in all, which is what the volume has room for behind its middle"
         );
@@ -331,7 +334,11 @@ impl Machine {
     /// A request was answered.
     pub fn answered(&mut self, now: Instant, reply: &Reply) {
         self.pass(now);
-        let purpose = self.purposes.remove(&reply.request.id.0);
+        let purpose = self.purposes[(reply.request.id.0 - self.oldest) as usize].take();
+        while let Some(None) = self.purposes.front() {
+            self.purposes.pop_front();
+            self.oldest += 1;
+        }
         if self.over {
             return;
         }
@@ -387,7 +394,7 @@ impl Machine {
         self.asked += 1;
         self.out_at = now;
         self.out.push_back(request);
-        self.purposes.insert(request.id.0, purpose);
+        self.purposes.push_back(Some(purpose));
     }
 
     /// Asks for pages of a file.

@@ -14,7 +14,7 @@ use nearslot_lab::workload::{LoadEnv, Synthetic, synthetic};
 
 /// A volume of 1 GiB, whose files begin behind the journal in the second half.
 const BLOCKS: u64 = 1 << 21;
-const FILES: u64 = BLOCKS / 2 + (128 << 11);
+const FILES: u64 = BLOCKS / 2 + BLOCKS / 32;
 
 /// The workload of a scenario.
 fn host(text: &str) -> Synthetic {

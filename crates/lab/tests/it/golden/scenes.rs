@@ -545,10 +545,13 @@ const WORKLOADS: &[&str] = &[
     "spc1:requests=400",
     "spc1:requests=400:bsu=3:walk=fixed:contexts=2:streams=each:span=0.1",
     "spc1:requests=400:bsu=2:counts=tree:span=0.03",
+    "host:launch=bash:launch_s=0.5:seconds=4:beside=1r1w-rand:file=4MiB:memory=8MiB:sync_every_ms=700",
+    "host:beside=2r2w-seq:file=8MiB:memory=4MiB:seconds=2:anonymous=false:read_ahead=64KiB:flush_depth=4:sync_every_ms=0",
+    "host:launch=xterm-recorded:launch_s=0.1:seconds=3",
 ];
 
 /// Workloads that need more room than the small disk has.
-const LARGE: &[&str] = &["spc1"];
+const LARGE: &[&str] = &["spc1", "host"];
 
 fn workloads() -> Vec<Group> {
     let of = settings_of("workload", workload::TABLE, &[WORKLOADS]);

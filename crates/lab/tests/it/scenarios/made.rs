@@ -159,6 +159,13 @@ impl Made {
     }
 }
 
+/// Hosts with small files; those of chance nearly always contradict each other.
+const HOSTS: &[&str] = &[
+    "host:beside=2r2w-rand:file=256KiB:memory=1MiB:read_ahead=64KiB:request_max=64KiB:seconds=0.5:sync_every_ms=100",
+    "host:beside=3r-seq:file=512KiB:memory=1MiB:read_ahead=0:request_max=4KiB:seconds=0.3",
+    "host:beside=3w-seq:file=1MiB:memory=2MiB:read_ahead=0:journal_pages=0:flush_depth=1:seconds=0.5:anonymous=false",
+];
+
 /// A synthetic load for a drive with these knobs, or a drive for it.
 fn synthetic(
     rng: &mut Rng,
@@ -167,6 +174,9 @@ fn synthetic(
     parts: &mut Vec<String>,
 ) -> String {
     let load = part(rng, Of::<Synthetic>::KIND, seed, parts);
+    if load.starts_with("host") {
+        return one(rng, HOSTS).to_owned();
+    }
     // Most of these drives are too small for it. The larger one has no buffer, of which a knob may say something.
     let is_disk = drive.starts_with("kind = 'hdd'") || knobs.is_empty();
     let of_buffer = ["cache=", "model="].iter().any(|of| knobs.contains(of));
