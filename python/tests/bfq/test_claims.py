@@ -145,7 +145,10 @@ def of_kernel() -> list[Row]:
     for row in kernel.ROWS:
         for application, took in zip(kernel.APPLICATIONS, (row.bash, row.xterm), strict=True):
             marks = setup.at("kernel", row.load, application, row.sched)
-            rows.append(start(marks, took, read_mb_s=row.readers_mb_s or 60.0))
+            rows.append(start(marks, took))
+        for size in kernel.SIZES if row.readers_mb_s else ():
+            marks = {"what": "readers", "load": row.load, "sched": row.sched, "size": size}
+            rows.append(start(marks, None, read_mb_s=row.readers_mb_s or 0.0))
     return rows
 
 

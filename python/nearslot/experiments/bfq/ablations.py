@@ -17,18 +17,25 @@ from .setup import (
     MIXED,
     OTHERS,
     PLEXTOR,
+    SCHEDULERS,
     SEQUENTIAL,
     XTERM,
     at,
+    cell,
+    scenario,
     startup,
     times,
     told,
 )
+from .setup import POOL as LINUX_POOL
 
 NO_FAVOURS, SHORT_IDLING, NO_FOREIGN = "low_latency off", "raised idling 8 ms", "no in-flight rule"
 NO_IDLING = "slice_idle 0"
 WRITES = "8w-seq"
 """Greedy writers beside a start-up, as in the report on the fast drive."""
+DEEP = {"flush_depth": 1024}
+POOL = 256
+"""Requests of writeback on their way, and in a scheduler, on a drive with a deep queue."""
 
 SETTINGS = {
     "": "",
@@ -46,6 +53,13 @@ def cells(options: Options) -> list[Cell]:
         settings = SETTINGS[cause]
         return startup(options, device, load, application, BFQ, settings=settings, cause=cause)
 
+    def deep(sched: str, cause: str = "") -> Cell:
+        word = SCHEDULERS[sched].replace(f"={LINUX_POOL}", f"={POOL}")
+        settings = SETTINGS[cause]
+        word += f":{settings}" if settings else ""
+        run = scenario(options, FAST, WRITES, GNOMETERM, word, **DEEP)
+        return cell(options, run, at(FAST, WRITES, GNOMETERM, sched, cause))
+
     return [
         *(one(HITACHI, SEQUENTIAL, XTERM, cause) for cause in SETTINGS),
         *(
@@ -53,8 +67,8 @@ def cells(options: Options) -> list[Cell]:
             for load in (IDLE, SEQUENTIAL, MIXED)
             for cause in ("", SHORT_IDLING)
         ),
-        *(one(FAST, WRITES, GNOMETERM, cause) for cause in ("", NO_FOREIGN)),
-        *(startup(options, FAST, WRITES, GNOMETERM, sched) for sched in OTHERS),
+        *(deep(BFQ, cause) for cause in ("", NO_FOREIGN)),
+        *(deep(sched) for sched in OTHERS),
         one(FAST, IDLE, GNOMETERM),
         one(PLEXTOR, IDLE, LOWRITER),
     ]

@@ -74,6 +74,7 @@ def scenario(
 def numbers(options: Options, run: Run) -> Row:
     """What is told of a start-up; one that was not up counts as the limit."""
     host = run.measures["host"]
+    # Readers alone start nothing, so they are never up.
     up = "startup_s" in host
     return {
         "startup_s": host["startup_s"] if up else options.limit_s,

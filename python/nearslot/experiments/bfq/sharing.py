@@ -33,6 +33,8 @@ MOVED = {**SCHEDULERS, PLAIN: f"{SCHEDULERS[BFQ]}:low_latency=false"}
 ONE_READER = "1r-seq"
 MEASURED = (ONE_READER, *BUSY)
 SECONDS = 10.0
+UNREAD = "2GiB"
+"""Files that are not read twice in that time."""
 
 WEIGHTS = ((100, 100), (100, 200), (100, 1000))
 PLAYER = {
@@ -86,7 +88,15 @@ def cells(options: Options) -> list[Cell]:
     """Loads alone, two readers with weights, a player beside loads."""
     moved = [
         _cell(
-            _scenario(options, device, sched, beside=load, seconds=SECONDS, memory=options.memory),
+            _scenario(
+                options,
+                device,
+                sched,
+                beside=load,
+                file=UNREAD,
+                seconds=SECONDS,
+                memory=options.memory,
+            ),
             _moved,
             {"what": "moved", "device": device, "load": load, "sched": name},
         )
