@@ -397,7 +397,9 @@ impl Cfq {
             return one.sync;
         }
         let empty = other.waiting.is_empty();
-        let seek = self.tree_of(at) == Tree::Seeking && self.serving.1 == Tree::Seeking;
+        // The drive waits for the last one of those that seek.
+        let alone = self.trees[one.class as usize][Tree::Seeking as usize].len() == 1;
+        let seek = self.tree_of(at) == Tree::Seeking && self.serving.1 == Tree::Seeking && alone;
         if self.slice_used(now) || seek && empty || empty && !self.should_idle(slice.queue) {
             return true;
         }
