@@ -76,6 +76,8 @@ SEED ?= $(shell date +%s)
 soak: rust clusters cuts ## A power cut at every event, ROUNDS (25, a million recoveries) times; every fault of validations; the SPC-1-like load at length; COUNT (1000) random scenarios from SEED (fresh) on, in release with checks for overflow
 	$(VENV)/bin/pytest -q -n auto -m slow python/tests
 	NEARSLOT_ONE_FAULT_IN=1 $(CARGO) test --workspace --locked --profile soak --test it validate::faults
+	# Optimised as a release, without checks for overflow, it has the recorded results to the bit.
+	$(CARGO) test --package nearslot-lab --locked --profile demo --lib --test it -- golden host
 	NEARSLOT_SCENARIOS=$(COUNT) NEARSLOT_SCENARIO_SEED=$(SEED) \
 		$(CARGO) test --workspace --locked --profile soak --test it scenarios::random -- --nocapture
 	NEARSLOT_SPC1_REQUESTS=8000000 $(CARGO) test --workspace --locked --profile soak --test it spc1::

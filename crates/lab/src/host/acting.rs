@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use nearslot_core::op::Op;
-use nearslot_core::rng::Rng;
-use nearslot_core::units::{BLOCK_BYTES, Duration, Instant};
+use nearslot_core::units::{Duration, Instant};
 
-use super::found::Found;
+use super::actor::{Actor, Doing};
 use super::pacing::LEAST_PAUSE;
-use super::read_ahead::{Span, Window};
-use super::starting::Starting;
+use super::read_ahead::Span;
 use super::told::{Access, At, PAGE_BYTES, Step, Think};
 use super::{Asker, Event, Machine, Purpose};
 
@@ -17,87 +15,6 @@ use super::{Asker, Event, Machine, Purpose};
 const STEP: Duration = Duration::from_us(1);
 /// A process that only computes is looked at again after so long.
 const QUANTUM: Duration = Duration::from_ms(1);
-
-/// A process.
-pub(super) struct Actor {
-    /// Its description.
-    pub(super) told: usize,
-    pub(super) name: String,
-    pub(super) stream: u32,
-    pub(super) file: usize,
-    rng: Rng,
-    window: Window,
-    /// The page that comes next in a row.
-    at: u64,
-    /// The step, and how often it is still to be done.
-    step: usize,
-    left: Option<u64>,
-    pub(super) doing: Doing,
-    /// An application that it starts.
-    pub(super) starting: Option<Box<Starting>>,
-    /// What it has computed and not slept for.
-    pub(super) computed: Duration,
-    /// Pages that it dirtied since it last looked at the limits, and what it owes for them.
-    soiled: u64,
-    owed: Duration,
-    /// It may not read or write before.
-    paid_until: Instant,
-    pub(super) began: Option<Instant>,
-    round_began: Instant,
-    pub(super) ended: Option<Instant>,
-    pub(super) found: Found,
-}
-
-/// What a process is about to do, or waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Doing {
-    /// The next step.
-    Choose,
-    /// The next round, when it is time.
-    Round,
-    /// It reads up to `end` of its file, from `page` on.
-    Read { page: u64, end: u64 },
-    /// It writes there.
-    Write { page: u64, end: u64 },
-    /// It is held for what it has written; it looks at the limits again when it wakes, if so told.
-    Held { again: bool, page: u64, end: u64 },
-    /// It goes on starting an application.
-    Start,
-}
-
-impl Actor {
-    pub(super) fn new(told: usize, (name, stream): (String, u32), file: usize, rng: Rng) -> Actor {
-        Actor {
-            told,
-            name,
-            stream,
-            file,
-            rng,
-            window: Window::default(),
-            at: 0,
-            step: 0,
-            left: None,
-            doing: Doing::Round,
-            starting: None,
-            computed: Duration(0),
-            soiled: 0,
-            owed: Duration(0),
-            paid_until: Instant::ZERO,
-            began: None,
-            round_began: Instant::ZERO,
-            ended: None,
-            found: Found::default(),
-        }
-    }
-
-    /// What comes behind a step, or behind something that a start-up waited for.
-    pub(super) fn go_on(&mut self) {
-        self.doing = match self.starting {
-            Some(_) => Doing::Start,
-            None => Doing::Choose,
-        };
-    }
-}
 
 impl Machine {
     /// A process that nobody is to end before begins when it is told to.
@@ -514,9 +431,4 @@ impl Machine {
         }
         looks
     }
-}
-
-/// Pages of so many blocks.
-pub(super) fn pages_of(blocks: u64) -> u64 {
-    (blocks * BLOCK_BYTES).div_ceil(PAGE_BYTES)
 }

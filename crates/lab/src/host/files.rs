@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use nearslot_core::units::Instant;
 
 use super::bits::Bits;
+use super::sync::{Pages, Sync};
 use super::told::PAGE_BLOCKS;
-use super::writeback::Sync;
 
 /// A file and its pages.
 pub(super) struct File {
@@ -57,6 +57,11 @@ impl File {
             syncs: Vec::new(),
             waiting: Vec::new(),
         }
+    }
+
+    /// Its pages that are dirty, and such as are on their way out.
+    pub(super) fn pages_out(&self) -> Pages<'_> {
+        (&self.dirty, &self.leaving)
     }
 
     /// The block at which a page begins.

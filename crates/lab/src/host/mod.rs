@@ -16,6 +16,7 @@
 //! A request costs a few events of O(log processes); what is written to memory is a bit a page; who syncs pays for a look at all pages of a file. The design, and what is left out: docs/design/0028-host.md.
 
 mod acting;
+mod actor;
 pub mod beside;
 mod bits;
 mod files;
@@ -25,6 +26,7 @@ mod pacing;
 mod read_ahead;
 mod starting;
 pub mod startup;
+mod sync;
 pub mod told;
 mod writeback;
 
@@ -38,7 +40,7 @@ use nearslot_core::request::{Reply, Request};
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Duration, Instant};
 
-use self::acting::Actor;
+use self::actor::Actor;
 use self::files::Files;
 use self::journal::Journal;
 use self::pacing::Pacing;

@@ -5,23 +5,9 @@ use std::sync::Arc;
 use nearslot_core::op::Op;
 use nearslot_core::units::Instant;
 
-use super::acting::{Doing, pages_of};
+use super::actor::{Doing, Starting, pages_of};
 use super::startup::{Item, Kind, Startup};
 use super::{Asker, Machine, Purpose};
-
-/// How far a start-up has come.
-pub(super) struct Starting {
-    startup: Arc<Startup>,
-    next: usize,
-    /// Whether the process has computed what it computes before that.
-    thought: bool,
-    /// The stream of its first process; the others follow.
-    first_stream: u32,
-    /// Requests ahead that are on their way, by process.
-    ahead: Vec<u64>,
-    /// Whether it waits for these.
-    waits: bool,
-}
 
 impl Machine {
     /// A process starts an application.

@@ -188,65 +188,29 @@ fn process(place: &str, table: Value, find: Find<'_>) -> Result<Process, ConfigE
         )
     })?;
     let about = |key: &str| format!("{place}: {key}");
-    if table.name.is_empty() || table.steps.is_empty() {
-        let key = if table.name.is_empty() {
-            "name"
-        } else {
-            "steps"
-        };
-        return Err(ConfigError::value(&about(key), "nothing", "at least one"));
-    }
-    if let (Some(file), Some(_)) = (&table.file, &table.shares) {
-        let allowed = "left out beside shares, which names whose file it is";
-        return Err(ConfigError::value(
-            &about("file"),
-            &file.to_string(),
-            allowed,
-        ));
-    }
-    let file = table
-        .file
-        .as_ref()
-        .map(|value| pages(&about("file"), value, FILE_MAX))
-        .transpose()?;
-    let whole = |key: &str, value: &Option<Value>, most| {
-        value
-            .as_ref()
-            .map(|value| whole(&about(key), value, most))
-            .transpose()
-    };
-    let time = |key: &str, value: &Option<Value>, unit| {
-        value
-            .as_ref()
-            .map(|value| time(&about(key), value, unit))
-            .transpose()
-    };
+    check_table(&about, &table)?;
     let steps = table.steps.iter().enumerate();
     let steps: Vec<Step> = steps
         .map(|(number, value)| step(&about(&format!("step {}", number + 1)), value, find))
         .collect::<Result<_, _>>()?;
-    let uses = |step: &Step| matches!(step, Step::Read(_) | Step::Write(_) | Step::Fsync);
-    let default = match steps.iter().any(uses) {
-        true => DEFAULT_FILE,
-        false => OWN_FILE,
+    let file_pages = file_pages(&about, &table, &steps)?;
+    let whole = |key: &str, value: Option<&Value>, most| {
+        let read = value.map(|value| whole(&about(key), value, most));
+        read.transpose()
     };
-    let file_pages = file.unwrap_or(default / PAGE_BYTES);
-    if table.shares.is_none() {
-        check_steps(&about("steps"), &steps, file_pages)?;
-    }
-    let rate = whole("rate_kb_s", &table.rate_kb_s, 1 << 40)?;
+    let rate = whole("rate_kb_s", table.rate_kb_s.as_ref(), 1 << 40)?;
     let moves = |step: &Step| matches!(step, Step::Read(_) | Step::Write(_));
     if let Some(rate) = rate.filter(|_| !steps.iter().any(moves)) {
-        return Err(ConfigError::value(
-            &about("rate_kb_s"),
-            &rate.to_string(),
-            "beside a step that reads or writes",
-        ));
+        let allowed = "beside a step that reads or writes";
+        let key = about("rate_kb_s");
+        return Err(ConfigError::value(&key, &rate.to_string(), allowed));
     }
+    let start = table.start_s.as_ref();
+    let start = start.map(|value| time(&about("start_s"), value, 1e9));
     Ok(Process {
-        count: whole("count", &table.count, COUNT_MAX)?.unwrap_or(1),
-        start: time("start_s", &table.start_s, 1e9)?.unwrap_or(Duration(0)),
-        times: whole("times", &table.times, 1 << 40)?,
+        count: whole("count", table.count.as_ref(), COUNT_MAX)?.unwrap_or(1),
+        start: start.transpose()?.unwrap_or(Duration(0)),
+        times: whole("times", table.times.as_ref(), 1 << 40)?,
         every: every(&about("every_ms"), table.every_ms.as_ref())?,
         of_load: false,
         priority: priority(&about, table.class.as_deref(), table.level.as_ref())?,
@@ -257,6 +221,48 @@ fn process(place: &str, table: Value, find: Find<'_>) -> Result<Process, ConfigE
         file_pages,
         steps,
     })
+}
+
+/// Whether a table has what it needs, and nothing twice.
+fn check_table(about: &dyn Fn(&str) -> String, table: &Table) -> Result<(), ConfigError> {
+    let empty = [
+        ("name", table.name.is_empty()),
+        ("steps", table.steps.is_empty()),
+    ];
+    if let Some((key, _)) = empty.iter().find(|(_, empty)| *empty) {
+        return Err(ConfigError::value(&about(key), "nothing", "at least one"));
+    }
+    if let (Some(file), Some(_)) = (&table.file, &table.shares) {
+        let allowed = "left out beside shares, which names whose file it is";
+        return Err(ConfigError::value(
+            &about("file"),
+            &file.to_string(),
+            allowed,
+        ));
+    }
+    Ok(())
+}
+
+/// Pages of a process's own file, which its steps fit into.
+fn file_pages(
+    about: &dyn Fn(&str) -> String,
+    table: &Table,
+    steps: &[Step],
+) -> Result<u64, ConfigError> {
+    let told = table.file.as_ref();
+    let told = told
+        .map(|value| pages(&about("file"), value, FILE_MAX))
+        .transpose()?;
+    let uses = |step: &Step| matches!(step, Step::Read(_) | Step::Write(_) | Step::Fsync);
+    let default = match steps.iter().any(uses) {
+        true => DEFAULT_FILE,
+        false => OWN_FILE,
+    };
+    let pages = told.unwrap_or(default / PAGE_BYTES);
+    if table.shares.is_none() {
+        check_steps(&about("steps"), steps, pages)?;
+    }
+    Ok(pages)
 }
 
 /// The file to which an application writes that is started.

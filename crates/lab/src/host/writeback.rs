@@ -17,8 +17,8 @@ use std::collections::VecDeque;
 use nearslot_core::op::Op;
 use nearslot_core::units::Instant;
 
-use super::bits::Bits;
 use super::files::File;
+use super::sync::{By, Sync, sendable};
 use super::{Asker, Event, Machine, Purpose};
 
 #[derive(Default)]
@@ -73,98 +73,12 @@ impl Turn {
                 file.cursor = first + 1;
                 continue;
             }
-            let pages = sendable(file, first, longest.min(self.left));
+            let pages = sendable(file.pages_out(), first, longest.min(self.left));
             file.cursor = first + pages;
             self.left -= pages;
             return Some((first, pages));
         }
         None
-    }
-}
-
-/// How many pages from a dirty one on are dirty and not on their way out.
-fn sendable(file: &File, first: u64, most: u64) -> u64 {
-    let pages = file.dirty.run(first, most);
-    let leaving = (first..first + pages).find(|page| file.leaving.has(*page));
-    leaving.map_or(pages, |page| page - first)
-}
-
-/// Who waits for a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum By {
-    Flusher,
-    Process(usize),
-}
-
-/// Somebody waits until what of a file was dirty, or on its way out, is written.
-pub(super) struct Sync {
-    by: By,
-    /// Dirty then, and not yet written since.
-    marked: Bits,
-    /// On their way out then.
-    before: Bits,
-    /// Behind what it has sent.
-    cursor: u64,
-    /// Its requests on their way.
-    flying: u64,
-}
-
-impl Sync {
-    fn of(file: &File, by: By) -> Sync {
-        Sync {
-            by,
-            marked: file.dirty.clone(),
-            before: file.leaving.clone(),
-            cursor: 0,
-            flying: 0,
-        }
-    }
-
-    /// The next run of pages that it sends; none if it has to wait, or is done.
-    fn next(&mut self, file: &File, longest: u64) -> Option<(u64, u64)> {
-        loop {
-            let Some(first) = self.marked.next(self.cursor) else {
-                // What was on its way out when the cursor passed is sent now.
-                let again = self.flying == 0 && self.cursor > 0 && self.has_more(file);
-                if !again {
-                    return None;
-                }
-                self.cursor = 0;
-                continue;
-            };
-            if !file.dirty.has(first) || file.leaving.has(first) {
-                self.cursor = first + 1;
-                continue;
-            }
-            let pages = self.marked.run(first, sendable(file, first, longest));
-            self.cursor = first + pages;
-            return Some((first, pages));
-        }
-    }
-
-    /// Whether a marked page could be sent.
-    fn has_more(&self, file: &File) -> bool {
-        let mut page = self.marked.next(0);
-        while let Some(one) = page {
-            if file.dirty.has(one) && !file.leaving.has(one) {
-                return true;
-            }
-            page = self.marked.next(one + 1);
-        }
-        false
-    }
-
-    /// Pages were written.
-    fn written(&mut self, first: u64, pages: u64) {
-        for page in first..first + pages {
-            if !self.before.take(page) {
-                self.marked.take(page);
-            }
-        }
-    }
-
-    fn is_done(&self) -> bool {
-        self.marked.count() == 0 && self.before.count() == 0
     }
 }
 
@@ -338,7 +252,7 @@ impl Machine {
         self.flusher.jobs[0] = Job::Sync { process, begun };
         for (number, file) in self.files.all.iter_mut().enumerate() {
             if file.dirty.count() + file.leaving.count() > 0 {
-                let sync = Sync::of(file, By::Flusher);
+                let sync = Sync::of(file.pages_out(), By::Flusher);
                 file.syncs.push(sync);
                 self.flusher.syncing.push(number);
             }
@@ -358,7 +272,7 @@ impl Machine {
     pub(super) fn write_own(&mut self, now: Instant, process: usize) {
         let number = self.actors[process].file;
         let file = &mut self.files.all[number];
-        let sync = Sync::of(file, By::Process(process));
+        let sync = Sync::of(file.pages_out(), By::Process(process));
         file.syncs.push(sync);
         self.go_on_writing(now, number, process);
         // Nothing may have been dirty.
@@ -442,7 +356,7 @@ impl File {
     fn next_for(&mut self, by: By, longest: u64) -> Option<(u64, u64)> {
         let at = self.syncs.iter().position(|sync| sync.by == by)?;
         let mut sync = self.syncs.swap_remove(at);
-        let found = sync.next(self, longest);
+        let found = sync.next(self.pages_out(), longest);
         sync.flying += u64::from(found.is_some());
         self.syncs.push(sync);
         let last = self.syncs.len() - 1;

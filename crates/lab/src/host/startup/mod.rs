@@ -166,97 +166,88 @@ impl Startup {
 }
 
 const COLUMNS: &str = "process,think_us,kind,sector,sectors";
-const KINDS: &str = "read, metadata, ahead, write, fsync, sync or flush";
 
 /// Reads the lines of a file.
 fn parse(name: &str, text: &str) -> Result<Startup, ConfigError> {
     let lines = text.trim_start_matches('\u{feff}').lines().enumerate();
     let mut lines = lines.filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
     let about = |line: usize| format!("start-up {name}: line {}", line + 1);
-    match lines.next() {
-        Some((_, head)) if head.trim() == COLUMNS => {}
-        Some((line, head)) => {
-            return Err(ConfigError::value(
-                &about(line),
-                head,
-                &format!("the names of the columns, {COLUMNS}"),
-            ));
-        }
-        None => {
-            return Err(ConfigError::value(
-                &format!("start-up {name}"),
-                "empty",
-                "at least one request",
-            ));
-        }
+    let nothing = |what: &str| {
+        let key = format!("start-up {name}");
+        ConfigError::value(&key, what, "at least one request")
+    };
+    let (line, head) = lines.next().ok_or_else(|| nothing("empty"))?;
+    if head.trim() != COLUMNS {
+        let allowed = format!("the names of the columns, {COLUMNS}");
+        return Err(ConfigError::value(&about(line), head, &allowed));
     }
-    let (mut processes, mut items): (Vec<String>, Vec<Item>) = (Vec::new(), Vec::new());
-    for (line, row) in lines {
-        let cells: Vec<&str> = row.split(',').map(str::trim).collect();
-        let [process, think, kind, sector, sectors] = cells[..] else {
-            return Err(ConfigError::value(
-                &about(line),
-                row,
-                &format!("five columns, {COLUMNS}"),
-            ));
-        };
-        let number = |column: &str, cell: &str, most: u64| {
-            let number = cell.parse().ok().filter(|number| *number <= most);
-            number.ok_or_else(|| {
-                ConfigError::value(
-                    &format!("{}: {column}", about(line)),
-                    cell,
-                    &format!("a whole number from 0 to {most}"),
-                )
-            })
-        };
-        let kind = match kind {
-            "read" | "metadata" => Kind::Read,
-            "ahead" => Kind::Ahead,
-            "write" => Kind::Write,
-            "fsync" => Kind::Fsync,
-            "sync" => Kind::SyncWrite,
-            "flush" => Kind::Flush,
-            other => {
-                return Err(ConfigError::value(
-                    &format!("{}: kind", about(line)),
-                    other,
-                    KINDS,
-                ));
-            }
-        };
-        let blocks = number("sectors", sectors, 1 << 20)?;
-        if blocks == 0 && !matches!(kind, Kind::Fsync | Kind::Flush) {
-            return Err(ConfigError::value(
-                &format!("{}: sectors", about(line)),
-                sectors,
-                "at least 1",
-            ));
-        }
-        let known = processes.iter().position(|known| known == process);
-        let process = known.unwrap_or_else(|| {
-            processes.push(process.to_owned());
-            processes.len() - 1
-        });
-        items.push(Item {
-            process: u16::try_from(process)
-                .map_err(|_| ConfigError::value(&about(line), row, "65,536 processes at most"))?,
-            think: Duration::from_us(number("think_us", think, 1 << 40)?),
-            kind,
-            block: number("sector", sector, 1 << 50)?,
-            blocks,
-        });
-    }
-    if items.is_empty() {
-        return Err(ConfigError::value(
-            &format!("start-up {name}"),
-            "no request",
-            "at least one",
-        ));
-    }
-    Ok(Startup {
+    let mut startup = Startup {
         name: name.to_owned(),
-        processes,
-        items,
+        processes: Vec::new(),
+        items: Vec::new(),
+    };
+    for (line, row) in lines {
+        let item = item(&about(line), row, &mut startup.processes)?;
+        startup.items.push(item);
+    }
+    match startup.items.is_empty() {
+        true => Err(nothing("no request")),
+        false => Ok(startup),
+    }
+}
+
+/// Reads one line; its process may be a new one.
+fn item(about: &str, row: &str, processes: &mut Vec<String>) -> Result<Item, ConfigError> {
+    let cells: Vec<&str> = row.split(',').map(str::trim).collect();
+    let [process, think, kind, sector, sectors] = cells[..] else {
+        let allowed = format!("five columns, {COLUMNS}");
+        return Err(ConfigError::value(about, row, &allowed));
+    };
+    let number = |column: &str, cell: &str, most: u64| {
+        let number = cell.parse().ok().filter(|number| *number <= most);
+        number.ok_or_else(|| {
+            let allowed = format!("a whole number from 0 to {most}");
+            ConfigError::value(&format!("{about}: {column}"), cell, &allowed)
+        })
+    };
+    let kind = kind_of(kind).ok_or_else(|| {
+        let key = format!("{about}: kind");
+        ConfigError::value(
+            &key,
+            kind,
+            "read, metadata, ahead, write, fsync, sync or flush",
+        )
+    })?;
+    let blocks = number("sectors", sectors, 1 << 20)?;
+    if blocks == 0 && !matches!(kind, Kind::Fsync | Kind::Flush) {
+        let key = format!("{about}: sectors");
+        return Err(ConfigError::value(&key, sectors, "at least 1"));
+    }
+    let known = processes.iter().position(|known| known == process);
+    let process = known.unwrap_or_else(|| {
+        processes.push(process.to_owned());
+        processes.len() - 1
+    });
+    let process = u16::try_from(process);
+    let too_many = |_| ConfigError::value(about, row, "65,536 processes at most");
+    Ok(Item {
+        process: process.map_err(too_many)?,
+        think: Duration::from_us(number("think_us", think, 1 << 40)?),
+        kind,
+        block: number("sector", sector, 1 << 50)?,
+        blocks,
+    })
+}
+
+/// What a word of a file means.
+fn kind_of(word: &str) -> Option<Kind> {
+    Some(match word {
+        "read" | "metadata" => Kind::Read,
+        "ahead" => Kind::Ahead,
+        "write" => Kind::Write,
+        "fsync" => Kind::Fsync,
+        "sync" => Kind::SyncWrite,
+        "flush" => Kind::Flush,
+        _ => return None,
     })
 }
