@@ -205,7 +205,8 @@ def gridded(
             raise _unknown(key)
         single = isinstance(value, str | os.PathLike | Mapping)
         if single or not isinstance(value, Iterable):
-            one[key] = word(key, value) if isinstance(value, Mapping) else value
+            part = isinstance(value, Mapping) and key != "workload"
+            one[key] = word(key, value) if part else value
             continue
         if key in several:
             raise config_error(f"vary {key}", list(value), "a keyword or vary, not both")

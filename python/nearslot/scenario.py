@@ -274,13 +274,14 @@ class Scenario(Parts):
         read = _native.scenario_json(text, os.fspath(directory or ""))
         table = tomllib.loads(text)
         settings = {key: value for key, value in table.items() if key != "trace"}
-        if isinstance(settings.get("workload"), Mapping):
-            # As it was read, so that names of files in it are below the folder.
-            settings["workload"] = msgspec.json.decode(read)["load"]["workload"]
-        for key in _PARTS[:-1]:
+        for key in _PARTS:
             if isinstance(settings.get(key), Mapping):
                 knobs = dict(settings[key])
-                settings[key] = part(knobs.pop("name"), **knobs)
+                if key == "workload" and knobs.get("name") == "host":
+                    # As it was read: processes have no word, and files are below the folder.
+                    settings[key] = msgspec.json.decode(read)["load"][key]
+                else:
+                    settings[key] = part(knobs.pop("name"), **knobs)
         if settings.get("drive", "").endswith(".toml"):
             settings["drive"] = _below(directory, settings["drive"])
         if "trace" in table:
