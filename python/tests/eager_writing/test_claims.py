@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from nearslot.experiments import EXPERIMENTS, ClaimVerdict, Kind
+from nearslot.experiments import ClaimVerdict, Kind
 from nearslot.experiments.eager_writing import (
+    STUDY,
     fig1a,
     fig1b,
     fig2,
@@ -30,7 +31,7 @@ from nearslot.experiments.statement import Found, Statement
 from nearslot.experiments.table import Row, Table
 
 SEEDS = (1, 2, 3)
-STATEMENTS = {one.id: one for of in EXPERIMENTS.values() for one in of.statements}
+STATEMENTS = {one.id: one for of in STUDY.experiments for one in of.statements}
 
 Fault = Callable[[Row], None]
 
@@ -292,7 +293,7 @@ MODELS: dict[str, Callable[[], list[Row]]] = {
     "ew-own": of_own,
 }
 """Numbers with which every claim that can be tested holds."""
-HOME = {one.id: name for name, of in EXPERIMENTS.items() for one in of.statements}
+HOME = {one.id: of.name for of in STUDY.experiments for one in of.statements}
 HALF_TESTED = {"A12", "F14"}
 UNTESTABLE = {"A9", "A11", "E8", "F15"}
 

@@ -14,7 +14,7 @@ from nearslot import Scenario, run
 from nearslot.errors import InputError
 from nearslot.experiments import EXPERIMENTS, Outcome, page
 from nearslot.experiments.__main__ import main
-from nearslot.experiments.eager_writing import Options, disk, fig11
+from nearslot.experiments.eager_writing import STUDY, Options, disk, fig11
 
 SMALL = ["--quick", "--requests", "1500", "--seeds", "2", "--overhead-ms", "0.6"]
 
@@ -207,7 +207,7 @@ def test_every_claim_of_the_list_is_printed_by_some_experiment() -> None:
         *(f"E{number}" for number in range(1, 10)),
         *(f"F{number}" for number in range(1, 16)),
     }
-    printed = {one.id for of in EXPERIMENTS.values() for one in of.statements}
+    printed = {one.id for of in STUDY.experiments for one in of.statements}
     assert listed - printed == set()
 
 
