@@ -35,6 +35,7 @@ describe("the sample that Rust wrote", () => {
     expect(results.seed).toBe("42");
     expect(results.runs[0]?.series?.cdf_ms.length).toBeGreaterThan(100);
     expect(results.runs[0]?.lost).toBeNull();
+    expect(results.runs[0]?.processes).toEqual([]);
     expect(results.runs[5]?.lost?.extents[1]).toEqual({ first_block: 9001, blocks: 1 });
     expect(profile?.rate_rps.length).toBeGreaterThan(10);
     expect(profile?.read_share).toBeGreaterThan(0.5);
@@ -51,6 +52,7 @@ describe("the sample that Rust wrote", () => {
       measures: Object.fromEntries([...run.measures].map(([of, numbers]) => [of, Object.fromEntries(numbers)])),
       settings: Object.fromEntries(run.settings),
       lost: run.lost ?? undefined,
+      processes: run.processes.length > 0 ? run.processes : undefined,
     }));
     expect({ ...rest, seed: Number(seed), runs: plain }).toEqual(raw);
   });
