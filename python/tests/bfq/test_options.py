@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from nearslot.errors import ConfigError
-from nearslot.experiments.bfq import STUDY, Options, setup, sharing
+from nearslot.experiments import table
+from nearslot.experiments.bfq import STUDY, Options
 from nearslot.experiments.frame import SEED_OPTIONS, Experiment
 
 EXPERIMENTS = {one.name: one for one in STUDY.experiments}
@@ -36,8 +37,7 @@ def runs(
     def asked(one: Any, **_: object) -> None:  # noqa: ANN401 (a scenario)
         raise AskedError(one.to_toml())
 
-    for module in (setup, sharing):
-        monkeypatch.setattr(module, "compare", asked)
+    monkeypatch.setattr(table, "compare", asked)
     found = []
     for cell in experiment.cells(options):
         with pytest.raises(AskedError) as caught:

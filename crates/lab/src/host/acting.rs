@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use nearslot_core::op::Op;
+use nearslot_core::pages::PAGE_BYTES;
 use nearslot_core::units::{Duration, Instant};
 
 use super::actor::{Actor, Doing};
 use super::pacing::LEAST_PAUSE;
 use super::read_ahead::Span;
-use super::told::{Access, At, PAGE_BYTES, Step, Think};
+use super::told::{Access, At, Step, Think};
 use super::{Asker, Event, Machine, Purpose};
 
 /// What a step costs a processor at least.
@@ -194,16 +195,11 @@ impl Machine {
     /// What a process waited for was read or written.
     pub(super) fn moved(&mut self, now: Instant, actor: usize, bytes: u64, (op, well): (Op, bool)) {
         match well {
-            true => self.count(actor, op, bytes),
+            true => self.actors[actor].found.moved(op, bytes),
             false => self.actors[actor].found.failed += 1,
         }
         self.actors[actor].go_on();
         self.act(actor, now);
-    }
-
-    /// Counts what a process has read or written.
-    pub(super) fn count(&mut self, actor: usize, op: Op, bytes: u64) {
-        self.actors[actor].found.moved(op, bytes);
     }
 
     /// Reads the next page; false if it waits.
@@ -243,7 +239,7 @@ impl Machine {
         }
         self.files.touch(file, page);
         self.copied(actor);
-        self.count(actor, Op::Read, PAGE_BYTES);
+        self.actors[actor].found.moved(Op::Read, PAGE_BYTES);
         self.actors[actor].doing = Doing::Read {
             page: page + 1,
             end,
@@ -349,15 +345,7 @@ impl Machine {
             end,
         };
         self.actors[actor].doing = next;
-        let one = &self.actors[actor];
-        if one.soiled < self.pacing.allotment(self.dirty()) {
-            return true;
-        }
-        self.actors[actor].doing = Doing::Held {
-            again: true,
-            page: page + 1,
-            end,
-        };
+        self.look_at_limits(actor, (page + 1, end));
         true
     }
 
@@ -367,7 +355,7 @@ impl Machine {
         let clean = self.files.soil((file, page), now, stream);
         self.actors[actor].soiled += u64::from(clean);
         self.copied(actor);
-        self.count(actor, Op::Write, PAGE_BYTES);
+        self.actors[actor].found.moved(Op::Write, PAGE_BYTES);
     }
 
     /// The next page in a row that it may write to.
@@ -419,16 +407,14 @@ impl Machine {
         true
     }
 
-    /// It looks at the limits before it goes on, if it has dirtied enough; false if it will be held there.
-    pub(super) fn looks(&mut self, actor: usize) -> bool {
-        let looks = self.actors[actor].soiled >= self.pacing.allotment(self.dirty());
-        if looks {
+    /// If it has dirtied enough, it looks at the limits before it goes on with the rest of what it writes.
+    pub(super) fn look_at_limits(&mut self, actor: usize, (page, end): (u64, u64)) {
+        if self.actors[actor].soiled >= self.pacing.allotment(self.dirty()) {
             self.actors[actor].doing = Doing::Held {
                 again: true,
-                page: 0,
-                end: 0,
+                page,
+                end,
             };
         }
-        looks
     }
 }

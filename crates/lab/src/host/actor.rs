@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use nearslot_core::pages::PAGE;
 use nearslot_core::rng::Rng;
-use nearslot_core::units::{BLOCK_BYTES, Duration, Instant};
+use nearslot_core::units::{Duration, Instant};
 
 use super::found::Found;
 use super::read_ahead::Window;
 use super::startup::Startup;
-use super::told::PAGE_BYTES;
 
 /// A process.
 pub(super) struct Actor {
@@ -107,5 +107,5 @@ pub(super) struct Starting {
 
 /// Pages of so many blocks.
 pub(super) fn pages_of(blocks: u64) -> u64 {
-    (blocks * BLOCK_BYTES).div_ceil(PAGE_BYTES)
+    blocks.div_ceil(PAGE)
 }

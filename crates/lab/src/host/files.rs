@@ -5,11 +5,11 @@
 
 use std::collections::VecDeque;
 
+use nearslot_core::pages::PAGE;
 use nearslot_core::units::Instant;
 
 use super::bits::Bits;
 use super::sync::{Pages, Sync};
-use super::told::PAGE_BLOCKS;
 
 /// A file and its pages.
 pub(super) struct File {
@@ -66,7 +66,7 @@ impl File {
 
     /// The block at which a page begins.
     pub(super) fn block(&self, page: u64) -> u64 {
-        self.start + page * PAGE_BLOCKS
+        self.start + page * PAGE
     }
 }
 
@@ -107,7 +107,7 @@ impl Files {
     /// One more, of so many pages, behind those that there are.
     pub(super) fn add(&mut self, pages: u64) -> usize {
         self.all.push(File::new(self.end, pages));
-        self.end += pages * PAGE_BLOCKS;
+        self.end += pages * PAGE;
         self.all.len() - 1
     }
 

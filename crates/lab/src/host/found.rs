@@ -2,10 +2,11 @@
 
 use nearslot_core::measure::Measure;
 use nearslot_core::op::Op;
+use nearslot_core::pages::PAGE_BYTES;
 use nearslot_core::units::{Duration, Instant};
 
 use super::Machine;
-use super::told::{PAGE_BYTES, Step};
+use super::told::Step;
 use crate::outcome::{Number, ProcessFound};
 
 /// What one process has done.

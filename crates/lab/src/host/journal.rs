@@ -3,9 +3,9 @@
 //! One commit is under way at a time. Who comes meanwhile waits for the next one, which is for all of them.
 
 use nearslot_core::op::Op;
+use nearslot_core::pages::PAGE;
 use nearslot_core::units::Instant;
 
-use super::told::PAGE_BLOCKS;
 use super::{Asker, Machine, Purpose, Settings};
 
 /// Blocks of the journal at most: 128 MiB.
@@ -14,10 +14,8 @@ const AREA_MAX: u64 = (128 << 20) / 512;
 /// Blocks of the journal, which lies in front of the files: a sixteenth of the half that they have, and room for a commit.
 pub(super) fn area(settings: &Settings) -> u64 {
     let (from, end) = settings.files;
-    let sixteenth = (end - from) / 16 / PAGE_BLOCKS * PAGE_BLOCKS;
-    sixteenth
-        .min(AREA_MAX)
-        .max(settings.journal_pages * PAGE_BLOCKS)
+    let sixteenth = (end - from) / 16 / PAGE * PAGE;
+    sixteenth.min(AREA_MAX).max(settings.journal_pages * PAGE)
 }
 
 #[derive(Default)]
@@ -66,10 +64,7 @@ impl Machine {
     }
 
     fn begin_commit(&mut self, now: Instant) {
-        let (pages, area) = (
-            self.settings.journal_pages,
-            area(&self.settings) / PAGE_BLOCKS,
-        );
+        let (pages, area) = (self.settings.journal_pages, area(&self.settings) / PAGE);
         self.journal.serves = std::mem::take(&mut self.journal.waiting);
         if pages == 0 {
             return self.flush_drive(now);
@@ -78,9 +73,9 @@ impl Machine {
         if self.journal.at + pages > area {
             self.journal.at = 0;
         }
-        let block = self.journal.start + self.journal.at * PAGE_BLOCKS;
+        let block = self.journal.start + self.journal.at * PAGE;
         self.journal.at += pages;
-        let place = (Op::Write, block, pages * PAGE_BLOCKS);
+        let place = (Op::Write, block, pages * PAGE);
         self.ask(now, place, self.by_journal(), Purpose::Commit);
     }
 

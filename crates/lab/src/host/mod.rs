@@ -35,6 +35,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use nearslot_core::ids::StreamId;
 use nearslot_core::op::{Op, Status};
+use nearslot_core::pages::{PAGE, PAGE_BYTES};
 use nearslot_core::registry::ConfigError;
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::rng::Rng;
@@ -44,7 +45,7 @@ use self::actor::Actor;
 use self::files::Files;
 use self::journal::Journal;
 use self::pacing::Pacing;
-use self::told::{PAGE_BLOCKS, PAGE_BYTES, Process, Step, Ties};
+use self::told::{Process, Step, Ties};
 use self::writeback::Flusher;
 
 pub use self::found::{KEY, MEASURES};
@@ -409,7 +410,7 @@ impl Machine {
         purpose: Purpose,
     ) {
         let block = self.files.all[file].block(first);
-        self.ask(now, (op, block, pages * PAGE_BLOCKS), by, purpose);
+        self.ask(now, (op, block, pages * PAGE), by, purpose);
     }
 
     /// Pages that are dirty or on their way out.

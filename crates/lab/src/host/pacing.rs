@@ -5,9 +5,8 @@
 //! rate, which is found so that all writers together write what the drive takes, times a factor of where between that middle and the hard limit the
 //! dirty pages are. The factor is 1 half way, falls to 0 at the hard limit, and is 2 at most.
 
+use nearslot_core::pages::PAGE_BYTES;
 use nearslot_core::units::{Duration, Instant};
-
-use super::told::PAGE_BYTES;
 
 /// How often rates are looked at.
 const PERIOD: Duration = Duration::from_ms(200);

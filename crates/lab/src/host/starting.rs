@@ -102,23 +102,20 @@ impl Machine {
                     let page = self.next_page(actor);
                     self.soil(actor, now, page);
                 }
-                self.looks(actor);
+                self.look_at_limits(actor, (0, 0));
                 true
             }
             Kind::Fsync => {
                 self.write_own(now, actor);
                 false
             }
-            Kind::Read => {
-                self.ask(now, (Op::Read, item.block, item.blocks), by, direct);
-                false
-            }
-            Kind::SyncWrite => {
-                self.ask(now, (Op::Write, item.block, item.blocks), by, direct);
-                false
-            }
-            Kind::Flush => {
-                self.ask(now, (Op::Flush, 0, 0), by, direct);
+            Kind::Read | Kind::SyncWrite | Kind::Flush => {
+                let place = match item.kind {
+                    Kind::Read => (Op::Read, item.block, item.blocks),
+                    Kind::SyncWrite => (Op::Write, item.block, item.blocks),
+                    _ => (Op::Flush, 0, 0),
+                };
+                self.ask(now, place, by, direct);
                 false
             }
         }

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use nearslot_core::pages::PAGE_BYTES;
 use nearslot_core::registry::{ConfigError, nearest};
 use nearslot_core::size::Size;
 use nearslot_core::units::Duration;
@@ -13,10 +14,6 @@ use serde_json::{Map, Value};
 
 use super::startup::Startup;
 
-/// Blocks of a page.
-pub(super) const PAGE_BLOCKS: u64 = 8;
-/// Bytes of a page.
-pub(super) const PAGE_BYTES: u64 = 4_096;
 /// The largest file.
 const FILE_MAX: u64 = 1 << 40;
 /// Processes that one table may stand for.

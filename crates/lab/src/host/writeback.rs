@@ -354,13 +354,10 @@ impl Machine {
 impl File {
     /// The next pages that somebody sends who waits for the file.
     fn next_for(&mut self, by: By, longest: u64) -> Option<(u64, u64)> {
-        let at = self.syncs.iter().position(|sync| sync.by == by)?;
-        let mut sync = self.syncs.swap_remove(at);
-        let found = sync.next(self.pages_out(), longest);
+        let pages = (&self.dirty, &self.leaving);
+        let sync = self.syncs.iter_mut().find(|sync| sync.by == by)?;
+        let found = sync.next(pages, longest);
         sync.flying += u64::from(found.is_some());
-        self.syncs.push(sync);
-        let last = self.syncs.len() - 1;
-        self.syncs.swap(at, last);
         found
     }
 

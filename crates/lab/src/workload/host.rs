@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use nearslot_core::config::PartConfig;
+use nearslot_core::pages::PAGE_BYTES;
 use nearslot_core::registry::{ConfigError, Knob, KnobValue, Knobs, Spec, written};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::{BLOCK_BYTES, Blocks, Duration, Instant};
@@ -20,8 +21,6 @@ use crate::host::told::{self, Process, Step};
 use crate::host::{Machine, Settings};
 use crate::outcome::{Number, ProcessFound};
 
-/// Bytes of a page.
-const PAGE_BYTES: u64 = 4_096;
 /// The volume, if nothing is said, in blocks: 160 GB, or the whole drive where that is smaller.
 const VOLUME: u64 = 160_000_000_000 / BLOCK_BYTES;
 

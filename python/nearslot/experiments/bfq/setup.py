@@ -6,13 +6,11 @@ application is started with a cold cache; with writers, somebody syncs every two
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
-from ...running import compare
 from ...runs import Run
 from ...scenario import Scenario
-from ..table import Cell, Row, Table
+from ..table import Cell, Row, Table, simulated
 from ..verdict import Mean, Where
 from .options import Options
 
@@ -88,14 +86,9 @@ def numbers(options: Options, run: Run) -> Row:
     }
 
 
-def _runs(options: Options, one: Scenario, seeds: Sequence[int]) -> list[Row]:
-    found = compare(one, vary={"seed": list(seeds)}, series=False).runs
-    return [{"seed": seed, **numbers(options, run)} for seed, run in zip(seeds, found, strict=True)]
-
-
 def cell(options: Options, one: Scenario, marks: Where) -> Cell:
     """A point of a grid."""
-    return Cell(marks, partial(_runs, options, one))
+    return simulated(marks, one, partial(numbers, options))
 
 
 def startup(

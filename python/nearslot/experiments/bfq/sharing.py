@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-from ...running import compare
 from ...runs import Run
 from ...scenario import Scenario
 from ..frame import Experiment
 from ..statement import Found, Statement
-from ..table import Cell, Row, Table
-from ..verdict import Check, Kind, Mean, Where, at_most, within
+from ..table import Cell, Row, Table, simulated
+from ..verdict import Check, Kind, Mean, at_most, within
 from .options import READS, Options
 from .setup import (
     BFQ,
@@ -76,18 +73,11 @@ def _shares(run: Run) -> Row:
     return {"share": other.read_mb_s / one.read_mb_s, "mb_s": one.read_mb_s + other.read_mb_s}
 
 
-def _cell(one: Scenario, of: Callable[[Run], Row], marks: Where) -> Cell:
-    def rows(seeds: Sequence[int]) -> list[Row]:
-        runs = compare(one, vary={"seed": list(seeds)}, series=False).runs
-        return [{"seed": seed, **of(run)} for seed, run in zip(seeds, runs, strict=True)]
-
-    return Cell(marks, rows)
-
-
 def cells(options: Options) -> list[Cell]:
     """Loads alone, two readers with weights, a player beside loads."""
     moved = [
-        _cell(
+        simulated(
+            {"what": "moved", "device": device, "load": load, "sched": name},
             _scenario(
                 options,
                 device,
@@ -98,7 +88,6 @@ def cells(options: Options) -> list[Cell]:
                 memory=options.memory,
             ),
             _moved,
-            {"what": "moved", "device": device, "load": load, "sched": name},
         )
         for device in (HITACHI, PLEXTOR)
         for load in MEASURED
@@ -107,7 +96,8 @@ def cells(options: Options) -> list[Cell]:
     # A small page cache, so that files are read again.
     readers = [{"name": name, "steps": [{"read": "4KiB"}]} for name in ("one", "other")]
     shares = [
-        _cell(
+        simulated(
+            {"what": "shares", "weights": f"{one}:{other}"},
             _scenario(
                 options,
                 HITACHI,
@@ -117,12 +107,12 @@ def cells(options: Options) -> list[Cell]:
                 memory="64MiB",
             ).replace(claims=f"told:weight=1={one} 2={other}"),
             _shares,
-            {"what": "shares", "weights": f"{one}:{other}"},
         )
         for one, other in WEIGHTS
     ]
     players = [
-        _cell(
+        simulated(
+            {"what": "player", "load": load, "sched": name},
             _scenario(
                 options,
                 HITACHI,
@@ -133,7 +123,6 @@ def cells(options: Options) -> list[Cell]:
                 memory=options.memory,
             ),
             _late,
-            {"what": "player", "load": load, "sched": name},
         )
         for load in LOADS
         for name, sched in SCHEDULERS.items()
