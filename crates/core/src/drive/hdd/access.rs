@@ -170,6 +170,12 @@ impl Access {
         (self.spot.sectors_within(span) - self.passed).max(1)
     }
 
+    /// The least time that a sector of this track takes to pass.
+    #[inline]
+    pub(super) fn sector_passes(&self) -> Duration {
+        self.spot.sectors_pass(1)
+    }
+
     /// `count` sectors have passed; when the last of them ended.
     #[inline]
     pub(super) fn pass(&mut self, count: u64) -> Instant {

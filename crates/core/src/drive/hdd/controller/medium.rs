@@ -142,6 +142,9 @@ impl Controller {
             _ => segment.end = reached,
         }
         segment.slide(segment.end, self.firmware.buffer.segment_blocks);
+        if count > 1 && op == Op::Read && self.bus == Bus::Hold {
+            self.cross_sector_by_sector(index, reached);
+        }
         if self.progress() {
             return;
         }
@@ -164,7 +167,8 @@ impl Controller {
         let access = self.access.as_ref().expect("the arm is busy");
         let job = self.job.as_ref().filter(|job| job.segment == Some(index));
         if access.op == Op::Write {
-            let waits = job.is_some_and(|job| job.sent < job.end) && self.bus == Bus::Idle;
+            let waits = job.is_some_and(|job| job.sent < job.end)
+                && matches!(self.bus, Bus::Idle | Bus::Hold);
             return if waits {
                 1
             } else {
@@ -175,7 +179,10 @@ impl Controller {
         if let Some(job) = job {
             // A block further on may find no room, or find it late.
             limit = limit.min(job.sent + self.firmware.buffer.segment_blocks);
+            // The host takes each sector at once; so it does until the command has all if the bus is the faster one.
+            let keeps_up = self.firmware.read_block <= access.sector_passes();
             limit = match self.bus {
+                Bus::Hold if keeps_up => limit.min(job.end),
                 Bus::Hold => segment.end,
                 Bus::Idle if !access.background => limit.min(job.sent + job.watermark).min(job.end),
                 _ if !access.background => limit.min(job.end),
@@ -183,6 +190,14 @@ impl Controller {
             };
         }
         limit.saturating_sub(segment.end).max(1)
+    }
+
+    /// Where the bus was held for each sector of a read, each but the last has crossed it while the next one passed.
+    fn cross_sector_by_sector(&mut self, index: usize, reached: u64) {
+        let job = self.job.as_mut().filter(|job| job.segment == Some(index));
+        if let Some(job) = job {
+            job.sent = reached - 1;
+        }
     }
 
     /// The arm goes on to the track of block `at`, if it may.

@@ -471,8 +471,10 @@ fn random_settings(rng: &mut Rng) -> String {
     ] {
         line(key, (rng.below(2) == 0).to_string());
     }
+    line("[bus]\nhold_during_reads", (rng.below(2) == 0).to_string());
+    line("hold_during_writes", (rng.below(2) == 0).to_string());
     let mut ms = || format!("{:.3}", rng.below(2_000) as f64 / 1_000.0);
-    line("[bus]\nread_ms_per_block", ms());
+    line("read_ms_per_block", ms());
     line("write_ms_per_block", ms());
     line("[overheads]\nreselect_ms", ms());
     line("read_miss_after_read_ms", ms());
