@@ -237,7 +237,8 @@ mod tests {
     use crate::units::{Blocks, Duration, Instant, Pba};
 
     /// A turn is 10 ms, a sector 1 ms; data cross the bus in no time, so a read of one block ends with its sector.
-    fn blueprint(write_behind: &str) -> HddBlueprint {
+    fn blueprint(write_behind: &str, for_writes: u32) -> HddBlueprint {
+        let accepts = for_writes > 1;
         let text = format!(
             "kind = 'hdd'
             rpm = 6000
@@ -247,13 +248,14 @@ mod tests {
             write_settle_ms = 0.25
             seek_ms = [[1, 2.0], [29, 8.5]]
             [buffer]
-            segments = 2
+            segments = 5
             segment_blocks = 40
-            write_segments_max = 1
+            write_segments_max = {for_writes}
             read_ahead = 'blocks'
             read_ahead_min_blocks = 2
             read_ahead_max_blocks = 25
             write_behind = '{write_behind}'
+            accept_while_writing = {accepts}
             [overheads]
             read_miss_after_read_ms = 0.21
             read_miss_after_write_ms = 0.32
@@ -271,8 +273,8 @@ mod tests {
     #[test]
     fn the_oracle_knows_when_a_miss_will_find_its_first_block() {
         let sector = Duration::from_ms(1);
-        for write_behind in ["none", "any"] {
-            let blueprint = blueprint(write_behind);
+        for (write_behind, for_writes) in [("none", 1), ("any", 1), ("any", 4)] {
+            let blueprint = blueprint(write_behind, for_writes);
             let (mut drive, mut oracle) = (blueprint.drive(), blueprint.oracle());
             let mut rng = Rng::stream(5, write_behind);
             let (mut now, mut checked) = (Instant(0), 0);

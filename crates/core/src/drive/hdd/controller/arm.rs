@@ -201,9 +201,10 @@ impl Controller {
         self.write_oldest();
     }
 
-    /// A free arm writes what has been dirty longest.
+    /// A free arm that nobody waits for writes what has been dirty longest.
     pub(super) fn write_oldest(&mut self) {
         if self.owner == Owner::Nobody
+            && !self.awaited
             && let Some(index) = self.buffer.oldest_dirty()
         {
             self.write_back(index);

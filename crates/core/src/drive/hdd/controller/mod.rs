@@ -188,6 +188,8 @@ pub(super) struct Controller {
     pub(super) last_op: Op,
     /// The arm ended a write in this instant: one that joins it goes on without a pause.
     streaming: Instant,
+    /// Somebody waits for the arm who is no command: it does not begin to write what is dirty.
+    awaited: bool,
     /// For comparison: never take several sectors at once.
     #[cfg(test)]
     single_steps: bool,
@@ -217,6 +219,7 @@ impl Clone for Controller {
         self.bus = other.bus;
         self.last_op = other.last_op;
         self.streaming = other.streaming;
+        self.awaited = other.awaited;
     }
 }
 
@@ -236,6 +239,7 @@ impl Controller {
             bus: Bus::Idle,
             last_op: Op::Read,
             streaming: Instant::NEVER,
+            awaited: false,
             #[cfg(test)]
             single_steps: false,
         }
@@ -337,12 +341,15 @@ impl Controller {
         (self.now, cost)
     }
 
-    /// Ends what the arm does by itself, at once or as soon as it can be left.
+    /// Ends what the arm does by itself, at once or as soon as it can be left. Of several segments that are dirty it writes
+    /// one to its end: a command would have the arm behind that.
     pub(super) fn free_arm(&mut self) {
+        self.awaited = true;
         while self.owner != Owner::Nobody && !self.try_stop() {
             self.arm_event(Instant::NEVER);
         }
         self.leave_access();
+        self.awaited = false;
     }
 
     /// How a command that needs the arm would find it, if it came now, between commands. `spare` has the memory to try that out.
