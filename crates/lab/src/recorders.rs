@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use nearslot_core::contract::{Blueprint, Drive};
-use nearslot_core::ids::DriveId;
+use nearslot_core::ids::{DriveId, StreamId};
 use nearslot_core::io::{Command, DriveDone, Origin};
 use nearslot_core::op::Op;
 use nearslot_core::request::{Reply, Request};
@@ -210,6 +210,11 @@ impl Recorders {
     pub(crate) fn by_batch(&self, end: Instant, whole: bool) -> Vec<ByBatch> {
         let gate = self.gate.as_ref();
         gate.map_or_else(Vec::new, |gate| gate.by_batch(end, whole))
+    }
+
+    /// Whether a stream has asked for anything.
+    pub(crate) fn heard(&self, stream: StreamId) -> bool {
+        self.streams.heard(stream)
     }
 
     /// What the parts of the stack had counted when the measured part began.

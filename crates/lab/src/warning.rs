@@ -102,6 +102,8 @@ words! {
         NoFaults = "no-faults",
         /// A run ended before faults begin that come at an instant of their own.
         BeforeFaults = "before-faults",
+        /// A setting names streams that asked for nothing.
+        UnheardStreams = "unheard-streams",
         /// Commands without an answer lasted longer than their host was to wait.
         LateTimeOuts = "late-time-outs",
         /// Nobody knows what a power cut leaves of the drive's cache.

@@ -45,7 +45,7 @@ use crate::default_drive;
 use crate::doubt::Longer;
 use crate::gate::ByBatch;
 use crate::grid::{self, Point};
-use crate::load::LoadedTrace;
+use crate::load::{LoadedTrace, RequestCount};
 use crate::objective::{Class, Objective};
 use crate::outcome::{ChosenDrive, Role, TraceInfo, Varied};
 use crate::overload;
@@ -365,6 +365,7 @@ pub fn capacity(
     prepare::check(&points, trace)?;
     let mut warnings = run::warned(&points, trace)?;
     check_classes(&points, trace, &how.objectives)?;
+    check_known(&points, trace)?;
     let mut choices = pool.install(|| choices(&points, trace, how, control))?;
     let requests = match choices.first() {
         Some(choice) => prepare::count(&choice.axis.point(&choice.point, 0)?, trace)?,
@@ -423,6 +424,24 @@ fn settle(
             Ok(default_drive::largest(points, trace))
         }
         (settled, _) => Ok(settled?),
+    }
+}
+
+/// Where the number of requests hangs on the answers, no point can be held against another.
+fn check_known(points: &[Point], trace: Option<&LoadedTrace>) -> Result<(), RunError> {
+    let count = points
+        .first()
+        .map(|point| prepare::count(point, trace))
+        .transpose()?;
+    match count.map(RequestCount::new) {
+        Some(count) if !count.is_known() => {
+            let (value, allowed) = (
+                "a host",
+                "a trace or a workload whose number of requests is known: how many a host makes hangs on the answers",
+            );
+            Err(ConfigError::value("workload", value, allowed).into())
+        }
+        _ => Ok(()),
     }
 }
 

@@ -108,8 +108,8 @@ impl Machine {
     fn end_actor(&mut self, actor: usize, now: Instant) {
         self.actors[actor].ended = Some(now);
         self.unended[self.actors[actor].told] -= 1;
-        self.awaited -= 1;
-        if self.awaited == 0 {
+        self.awaited = self.awaited.map(|awaited| awaited - 1);
+        if self.awaited == Some(0) && !self.counting {
             self.over = true;
             return;
         }

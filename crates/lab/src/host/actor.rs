@@ -82,6 +82,14 @@ impl Actor {
         }
     }
 
+    /// How long it has been there by `now`, until it ended at most.
+    pub(super) fn lived(&self, now: Instant) -> Duration {
+        let end = self.ended.unwrap_or(now);
+        self.began
+            .filter(|began| *began <= end)
+            .map_or(Duration(0), |began| end.since(began))
+    }
+
     /// What comes behind a step, or behind something that a start-up waited for.
     pub(super) fn go_on(&mut self) {
         self.doing = match self.starting {
@@ -103,6 +111,9 @@ pub(super) struct Starting {
     pub(super) ahead: Vec<u64>,
     /// Whether it waits for these.
     pub(super) waits: bool,
+    /// When it began, and how many requests of the process had failed by then.
+    pub(super) began: Instant,
+    pub(super) failed_before: u64,
 }
 
 /// Pages of so many blocks.

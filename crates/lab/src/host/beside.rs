@@ -19,7 +19,7 @@ pub struct Beside {
 pub const NOBODY: &str = "0r0w";
 
 /// What is allowed, in words.
-pub const ALLOWED: &str = "0r0w for nobody, or so many readers and writers and where, such as 10r-seq, 5r5w-rand or 1w-seq";
+pub const ALLOWED: &str = "0r0w for nobody, or so many readers and writers, up to 1000 each, and where, such as 10r-seq, 5r5w-rand or 1w-seq";
 
 impl Beside {
     /// Reads a word such as `5r5w-seq`; `None` if it is none.

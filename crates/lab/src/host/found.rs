@@ -5,8 +5,8 @@ use nearslot_core::op::Op;
 use nearslot_core::pages::PAGE_BYTES;
 use nearslot_core::units::{Duration, Instant};
 
-use super::Machine;
-use super::told::Step;
+use super::told::Process;
+use super::{Event, Machine};
 use crate::outcome::{Number, ProcessFound};
 
 /// What one process has done.
@@ -47,11 +47,6 @@ impl Found {
         self.late += u64::from(late);
     }
 
-    /// What was read and written so far does not count.
-    pub(super) fn forget_moved(&mut self) {
-        (self.read, self.written) = (0, 0);
-    }
-
     /// Bytes were read or written.
     #[inline]
     pub(super) fn moved(&mut self, op: Op, bytes: u64) {
@@ -71,22 +66,27 @@ pub const MEASURES: &[Measure] = &[
     Measure::quantity(
         "startup_s",
         "s",
-        "how long the first application that is started took until it was up",
+        "how long an application took until it was up, on average over those that were",
+    ),
+    Measure::quantity(
+        "up",
+        "start-ups",
+        "start-ups after which the application was up",
     ),
     Measure::quantity(
         "not_up",
         "start-ups",
-        "start-ups that were not up when the run ended",
+        "start-ups that had not ended when the run did, or of which a request failed",
     ),
     Measure::quantity(
         "read_mb_s",
         "MB/s",
-        "what the other processes read, from the page cache or the drive, from the first start-up on",
+        "what processes that start no application read, from the page cache or the drive, within `counted_s` of the first start-up; over the whole run if nothing is started",
     ),
     Measure::quantity(
         "written_mb_s",
         "MB/s",
-        "what they wrote to memory or to the drive, from then on",
+        "what they wrote to memory or to the drive, within the same time",
     ),
     Measure::quantity(
         "late_percent",
@@ -114,21 +114,56 @@ fn seconds(time: Duration) -> f64 {
     time.0 as f64 / 1e9
 }
 
+/// MB/s.
+fn rate(bytes: u64, over: Duration) -> f64 {
+    match over.0 {
+        0 => 0.0,
+        _ => bytes as f64 / 1e6 / seconds(over),
+    }
+}
+
+/// Start-ups, and what others read and write meanwhile.
+#[derive(Default)]
+pub(super) struct Starts {
+    /// When the first one began.
+    first: Option<Instant>,
+    /// How many are under way, are up, and how long these took together.
+    under_way: u64,
+    up: u64,
+    took: Duration,
+    /// How many ended with a request that had failed.
+    fell: u64,
+    /// What others had read and written when the first one began, and when the count ended.
+    before: (u64, u64),
+    behind: Option<((u64, u64), Instant)>,
+}
+
+impl Starts {
+    /// An application begins to start; whether it is the first one.
+    pub(super) fn begin(&mut self, now: Instant) -> bool {
+        self.under_way += 1;
+        let first = self.first.is_none();
+        self.first.get_or_insert(now);
+        first
+    }
+
+    /// One has ended after so long; whether all its requests went well.
+    pub(super) fn end(&mut self, took: Duration, well: bool) {
+        self.under_way -= 1;
+        match well {
+            true => (self.up, self.took) = (self.up + 1, self.took + took),
+            false => self.fell += 1,
+        }
+    }
+}
+
 impl Machine {
     /// What each process has done, in their order.
     pub fn processes(&self) -> Vec<ProcessFound> {
-        let from = self.first_start.map_or(Instant::ZERO, |(began, _)| began);
-        let counted = seconds(self.now.since(from));
-        let rate = |bytes: u64| {
-            if counted > 0.0 {
-                bytes as f64 / 1e6 / counted
-            } else {
-                0.0
-            }
-        };
         let of = |ns: u128| ns as f64 / 1e9;
         let found = self.actors.iter().map(|actor| {
             let one = &actor.found;
+            let rate = |bytes: u64| rate(bytes, actor.lived(self.now));
             let any = one.rounds > 0;
             let told = &self.told[actor.told];
             let every = told.every.is_some() && !told.of_load;
@@ -150,46 +185,62 @@ impl Machine {
         found.collect()
     }
 
-    /// Whether a process starts an application.
-    fn starts(&self, told: usize) -> bool {
-        self.told[told]
-            .steps
+    /// What those have read and written so far; none if there are none.
+    fn moved_by_others(&self) -> Option<(u64, u64)> {
+        let others = self
+            .actors
             .iter()
-            .any(|step| matches!(step, Step::Start(_)))
+            .filter(|actor| !self.told[actor.told].starts());
+        let moved = others.map(|actor| (actor.found.read, actor.found.written));
+        moved.reduce(|one, other| (one.0 + other.0, one.1 + other.1))
+    }
+
+    /// The first application begins to start: what others read and write is counted for a while, and the run goes on until then.
+    pub(super) fn begin_to_count(&mut self, now: Instant) {
+        if let Some(moved) = self.moved_by_others() {
+            self.starts.before = moved;
+            self.counting = true;
+            self.note(now + self.settings.counted, Event::Counted);
+        }
+    }
+
+    /// The count is over.
+    pub(super) fn end_count(&mut self, now: Instant) {
+        let moved = self.moved_by_others().unwrap_or_default();
+        self.starts.behind = Some((moved, now));
+        self.counting = false;
+        self.over = self.awaited == Some(0);
+    }
+
+    /// What others read and wrote in a second while that was counted, in MB.
+    fn others_mb_s(&self) -> [f64; 2] {
+        let until_now = (self.moved_by_others().unwrap_or_default(), self.now);
+        let (behind, end) = self.starts.behind.unwrap_or(until_now);
+        let before = self.starts.before;
+        let over = end.since(self.starts.first.unwrap_or(Instant::ZERO));
+        [
+            rate(behind.0 - before.0, over),
+            rate(behind.1 - before.1, over),
+        ]
     }
 
     /// What is told of the whole, by the names of [`MEASURES`].
     pub fn measures(&self) -> Vec<(&'static str, Number)> {
         let processes = self.processes();
-        let starts: Vec<bool> = self
-            .actors
-            .iter()
-            .map(|actor| self.starts(actor.told))
-            .collect();
-        let others = || {
-            processes
-                .iter()
-                .zip(&starts)
-                .filter(|(_, starts)| !**starts)
-                .map(|(one, _)| one)
-        };
         let mut found = Vec::new();
         let mut add = |name, number| found.push((name, Number::Quantity(number)));
-        if self.first_start.is_some() || starts.contains(&true) {
-            if let Some(took) = self.startup {
-                add("startup_s", seconds(took));
+        let starts = &self.starts;
+        if self.told.iter().any(Process::starts) {
+            if starts.up > 0 {
+                add("startup_s", seconds(starts.took) / starts.up as f64);
             }
-            let never = u64::from(self.first_start.is_none());
-            add("not_up", (self.starting + never) as f64);
+            let never = u64::from(starts.first.is_none());
+            add("up", starts.up as f64);
+            add("not_up", (starts.under_way + starts.fell + never) as f64);
         }
-        add(
-            "read_mb_s",
-            others().fold(0.0, |sum, one| sum + one.read_mb_s),
-        );
-        add(
-            "written_mb_s",
-            others().fold(0.0, |sum, one| sum + one.written_mb_s),
-        );
+        let [read, written] = self.others_mb_s();
+        add("read_mb_s", read);
+        add("written_mb_s", written);
         let timed = || processes.iter().filter(|one| one.late.is_some());
         let rounds: u64 = timed().map(|one| one.rounds).sum();
         if rounds > 0 {

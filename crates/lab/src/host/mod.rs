@@ -43,6 +43,7 @@ use nearslot_core::units::{Duration, Instant};
 
 use self::actor::Actor;
 use self::files::Files;
+use self::found::Starts;
 use self::journal::Journal;
 use self::pacing::Pacing;
 use self::told::{Process, Step, Ties};
@@ -73,6 +74,8 @@ pub struct Settings {
     pub flush_depth: u64,
     /// What it takes a processor to copy a page.
     pub copy: Duration,
+    /// How long what others do is counted from the first start-up on.
+    pub counted: Duration,
     /// The run ends then at the latest.
     pub end: Instant,
     /// Seeds what is random.
@@ -105,6 +108,8 @@ enum Event {
     Wake(usize),
     /// The flusher looks for old pages.
     Look,
+    /// What others read and write is no longer counted.
+    Counted,
 }
 
 /// Who asks, and whether somebody waits for what it writes.
@@ -142,12 +147,11 @@ pub struct Machine {
     woken: Vec<(u64, usize)>,
     /// By description, processes that have not ended.
     unended: Vec<u64>,
-    /// When the first application was started and by whom; how long that took, once it is up; start-ups under way.
-    first_start: Option<(Instant, usize)>,
-    startup: Option<Duration>,
-    starting: u64,
-    /// Processes that end, and have not.
-    awaited: usize,
+    starts: Starts,
+    /// What others read and write is being counted; the run does not end before.
+    counting: bool,
+    /// Processes that end, and have not; none where none ends.
+    awaited: Option<usize>,
     over: bool,
     /// The last instant that was seen.
     now: Instant,
@@ -180,10 +184,9 @@ impl Machine {
             asked: 0,
             woken: Vec::new(),
             unended: Vec::new(),
-            first_start: None,
-            startup: None,
-            starting: 0,
-            awaited: 0,
+            starts: Starts::default(),
+            counting: false,
+            awaited: None,
             over: false,
             now: Instant::ZERO,
             settings,
@@ -194,11 +197,9 @@ impl Machine {
         machine.flusher.stream = machine.stream("flusher");
         machine.journal.stream = machine.stream("journal");
         machine.unended = machine.told.iter().map(|process| process.count).collect();
-        machine.awaited = machine
-            .actors
-            .iter()
-            .filter(|actor| machine.told[actor.told].times.is_some())
-            .count();
+        let ends = |actor: &&Actor| machine.told[actor.told].times.is_some();
+        let ending = machine.actors.iter().filter(ends).count();
+        machine.awaited = Some(ending).filter(|ending| *ending > 0);
         for actor in 0..machine.actors.len() {
             machine.start_if_free(actor, Instant::ZERO);
         }
@@ -326,6 +327,7 @@ impl Machine {
             match event {
                 Event::Wake(actor) => self.act(actor, now),
                 Event::Look => self.look(now),
+                Event::Counted => self.end_count(now),
             }
         }
         if self.over {
@@ -354,7 +356,10 @@ impl Machine {
                 reply.request.extent.len.bytes(),
                 (reply.request.op, well),
             ),
-            Purpose::Ahead { process, of } => self.came_ahead(now, process, of, well),
+            Purpose::Ahead { process, of } => {
+                let bytes = reply.request.extent.len.bytes();
+                self.came_ahead(now, (process, of), bytes, well);
+            }
             Purpose::Back {
                 file,
                 first,

@@ -12,13 +12,8 @@ use super::{Asker, Machine, Purpose};
 impl Machine {
     /// A process starts an application.
     pub(super) fn start(&mut self, actor: usize, now: Instant, startup: Arc<Startup>) {
-        self.starting += 1;
-        if self.first_start.is_none() {
-            self.first_start = Some((now, actor));
-            // What processes read and write is counted from here on.
-            for one in &mut self.actors {
-                one.found.forget_moved();
-            }
+        if self.starts.begin(now) {
+            self.begin_to_count(now);
         }
         let first_stream = self.streams.len() as u32;
         for process in &startup.processes {
@@ -31,18 +26,11 @@ impl Machine {
             first_stream,
             ahead: vec![0; startup.processes.len()],
             waits: false,
+            began: now,
+            failed_before: one.found.failed,
             startup,
         }));
         one.doing = Doing::Start;
-    }
-
-    /// An application is up.
-    fn is_up(&mut self, actor: usize, now: Instant) {
-        self.starting -= 1;
-        let first = self.first_start.filter(|(_, by)| *by == actor);
-        if let (Some((began, _)), None) = (first, self.startup) {
-            self.startup = Some(now.since(began));
-        }
     }
 
     /// Does the next of its requests; false if it waits.
@@ -54,9 +42,10 @@ impl Machine {
                 starting.waits = true;
                 return false;
             }
+            let well = one.found.failed == starting.failed_before;
+            self.starts.end(now.since(starting.began), well);
             one.starting = None;
             one.doing = Doing::Choose;
-            self.is_up(actor, now);
             return true;
         };
         if !starting.thought {
@@ -134,9 +123,18 @@ impl Machine {
     }
 
     /// A request ahead was answered.
-    pub(super) fn came_ahead(&mut self, now: Instant, actor: usize, process: u16, well: bool) {
+    pub(super) fn came_ahead(
+        &mut self,
+        now: Instant,
+        (actor, process): (usize, u16),
+        bytes: u64,
+        well: bool,
+    ) {
         let one = &mut self.actors[actor];
-        one.found.failed += u64::from(!well);
+        match well {
+            true => one.found.moved(Op::Read, bytes),
+            false => one.found.failed += 1,
+        }
         let starting = one
             .starting
             .as_mut()

@@ -66,6 +66,14 @@ pub enum Think {
     Mean(Duration),
 }
 
+impl Process {
+    /// Whether it starts an application.
+    pub fn starts(&self) -> bool {
+        let starts = |step: &Step| matches!(step, Step::Start(_));
+        self.steps.iter().any(starts)
+    }
+}
+
 /// One thing that a process does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {

@@ -55,6 +55,11 @@ impl ByStream {
         self.streams.push((stream, [group(), group()]));
     }
 
+    /// Whether a stream has asked for anything.
+    pub(crate) fn heard(&self, stream: StreamId) -> bool {
+        matches!(self.places.get(stream.index()), Some(Some(_)))
+    }
+
     /// A request was answered.
     #[inline]
     pub(crate) fn replied(&mut self, reply: &Reply) {

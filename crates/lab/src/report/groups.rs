@@ -35,7 +35,7 @@ pub(super) fn groups(runs: &[Run]) -> Vec<Groups> {
         let times = [one.mean_ms, one.p50_ms, one.p99_ms, one.max_ms];
         let name = match one.name.as_str() {
             "" => one.stream.to_string(),
-            name => plain(name),
+            name => format!("{} ({})", plain(name), one.stream),
         };
         let name = format!("{name}, {}s", one.op);
         (name, [one.requests, one.failed], times)
@@ -62,7 +62,7 @@ fn processes(run: &Run) -> Option<Groups> {
     let any_late = run.processes.iter().any(|one| one.late.is_some());
     let mut table = Table::new();
     table.load_style(RULE).force_no_tty();
-    let mut heads = vec!["process", "rounds"];
+    let mut heads = vec!["process", "stream", "rounds"];
     heads.extend(any_late.then_some("late"));
     heads.extend([
         "ended",
@@ -75,7 +75,8 @@ fn processes(run: &Run) -> Option<Groups> {
     table.set_header(heads);
     for one in listed {
         let time = |seconds: Option<f64>| seconds.map_or(dash(), number);
-        let mut cells = vec![plain(&one.name), one.rounds.to_string()];
+        let mut cells = vec![plain(&one.name)];
+        cells.extend([u64::from(one.stream), one.rounds].map(|number| number.to_string()));
         cells.extend(any_late.then(|| one.late.map_or(dash(), |late| late.to_string())));
         cells.push(if one.ended { "yes" } else { "no" }.to_owned());
         cells.extend([time(one.mean_s), time(one.max_s)]);

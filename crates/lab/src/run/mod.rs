@@ -27,7 +27,7 @@ use crate::gate::{ByBatch, Gate};
 use crate::grid::{self, Point};
 use crate::host;
 use crate::inspect::{Against, Inspection};
-use crate::load::LoadedTrace;
+use crate::load::{LoadedTrace, RequestCount};
 use crate::measure::declared;
 use crate::measure::recovery;
 use crate::measure::series::{self, Timeseries};
@@ -49,7 +49,7 @@ use crate::workload::Workload;
 pub use crate::error::RunError;
 pub(crate) use said::{warned, wrong_blocks};
 
-use said::{AtEnd, add_said, left_out, met_faults, of_caches, warnings};
+use said::{AtEnd, add_said, left_out, met_faults, of_caches, unheard, warnings};
 
 /// What else is wanted of the runs.
 #[derive(Clone, Debug, Default)]
@@ -347,6 +347,7 @@ fn run(
     let (missed, by_batch) = (recorders.missed(), recorders.by_batch(end, !ended_early));
     let behind = (faults.begin(), recorders.least_behind(grid.objectives));
     let names = grid.trace.map(|trace| &*trace.header().clients);
+    let unheard = unheard((&effective, &point.label), |stream| recorders.heard(stream));
     let (recorder, parts, groups) = recorders.finish(names.unwrap_or(workload.streams()))?;
     let measured = recorder.end(end);
     let (estimates, mut basis) = (estimates(&measured, grid.objectives), measured.basis());
@@ -363,6 +364,7 @@ fn run(
     let lost = left_out(&run, workload.tally(), (onset, batches), &at_end);
     let mut warnings = [warnings(&run, (count, load.depth), late), lost.clone()].concat();
     warnings.extend(hold_beside(&mut run, &*workload, &stack));
+    warnings.extend(unheard);
     let below = (&*blueprint, &stack);
     warnings.extend(of_caches((scenario, given), below, grid.trace)?);
     Ok(Some(Finished {
@@ -447,6 +449,10 @@ fn check_measured(label: &str, (window, failed): (Window, u64), any: bool) -> Re
         return Ok(());
     }
     let Window { requests, warmup } = window;
+    let of = match RequestCount::new(requests).is_known() {
+        true => format!("{warmup} of {requests} requests"),
+        false => format!("{warmup} requests"),
+    };
     let failed = match failed {
         0 => String::new(),
         failed => format!("; {failed} requests failed"),
@@ -454,7 +460,7 @@ fn check_measured(label: &str, (window, failed): (Window, u64), any: bool) -> Re
     Err(RunError::NothingMeasured {
         label: label.to_owned(),
         why: format!(
-            "there is no result, since no read or write was answered behind the warm-up of {warmup} of {requests} requests{failed}"
+            "there is no result, since no read or write was answered behind the warm-up of {of}{failed}"
         ),
     })
 }

@@ -2,10 +2,11 @@
 
 use nearslot_core::config::{StackConfig, is_lru_but_for_sequences};
 use nearslot_core::contract::{Blueprint, Cache, Destage, Faults, Placement};
-use nearslot_core::ids::DriveId;
+use nearslot_core::ids::{DriveId, StreamId};
 use nearslot_core::io::WriteCache;
 use nearslot_core::registry::{ConfigError, Kind, KindCard, Need, written};
 use nearslot_core::stack::Stack;
+use nearslot_core::stream::by_stream;
 use nearslot_core::units::{BLOCK_BYTES, Duration, Instant};
 
 use super::{Finished, Onset};
@@ -131,6 +132,28 @@ fn interrupted(run: &Run, count: RequestCount) -> Warning {
         run.pending
     );
     Warning::new(WarningKind::Interrupted, text).of_run(&run.label)
+}
+
+/// Streams that settings name and that asked for nothing: what is said of them has no effect.
+pub(super) fn unheard(
+    (stack, label): (&StackConfig, &str),
+    heard: impl Fn(StreamId) -> bool,
+) -> Option<Warning> {
+    let knobs = stack.parts.iter().flat_map(|(_, part)| &part.knobs);
+    let named = knobs.filter_map(|(key, value)| {
+        let streams = by_stream(&value.to_string(), |_| Some(()))?;
+        Some((key, streams))
+    });
+    let silent: Vec<String> = named
+        .flat_map(|(key, streams)| streams.into_iter().map(move |(stream, ())| (key, stream)))
+        .filter(|(_, stream)| !heard(*stream))
+        .map(|(key, stream)| format!("{} ({key})", stream.0))
+        .collect();
+    let text = format!(
+        "what is said of streams that asked for nothing had no effect: {}",
+        list(&silent)
+    );
+    (!silent.is_empty()).then(|| Warning::new(WarningKind::UnheardStreams, text).of_run(label))
 }
 
 /// What to know of a run's numbers as a whole; its queue was looked at from `late` on if faults begin then.

@@ -59,9 +59,29 @@ fn capital(text: &str) -> String {
 /// What one run says.
 fn alone(run: &Run) -> String {
     match (of(run, "startup_s"), of(run, "not_up")) {
-        (Some(took), _) => format!("the application is up after {}", seconds(took)),
-        (None, Some(_)) => "the application was not up when the run ended".to_owned(),
+        (Some(_), _) => format!("the application is up after {}", after(run)),
+        (None, Some(_)) => format!("the application {}", not_up(&[run])),
         (None, None) => without(run),
+    }
+}
+
+/// After how long an application was up; of several start-ups the mean, how many these were, and how many were not up.
+fn after(run: &Run) -> String {
+    let took = seconds(of(run, "startup_s").unwrap_or(0.0));
+    let count = |name: &str| of(run, name).unwrap_or(0.0);
+    match (count("up"), count("not_up")) {
+        (up, 0.0) if up < 2.0 => took,
+        (up, 0.0) => format!("{took} on average over {up} start-ups"),
+        (up, not) => format!("{took} on average over {up} of {} start-ups", up + not),
+    }
+}
+
+/// Why it was not up, whichever of these one looks at.
+fn not_up(runs: &[&Run]) -> &'static str {
+    let failed = |run: &&Run| of(run, "failed").is_some_and(|failed| failed > 0.0);
+    match runs.iter().any(failed) {
+        true => "was not up when the run ended, or requests of it failed",
+        false => "was not up when the run ended",
     }
 }
 
@@ -69,9 +89,10 @@ fn alone(run: &Run) -> String {
 fn without(run: &Run) -> String {
     let moved = |name: &str| number(of(run, name).unwrap_or(0.0));
     let moves = format!(
-        "processes read {} and write {} MB/s",
+        "processes read {} and write {} MB/s, of memory and drives; drives move {}",
         moved("read_mb_s"),
-        moved("written_mb_s")
+        moved("written_mb_s"),
+        number(run.throughput_mb_s)
     );
     match of(run, "late_percent") {
         Some(late) => format!(
@@ -90,28 +111,37 @@ fn under(runs: &[&Run]) -> String {
             .map(|run| format!("{}: {}", name(run), without(run)));
         return said.collect::<Vec<_>>().join("; ");
     }
-    let mut up: Vec<(f64, String)> = Vec::new();
-    let mut down: Vec<String> = Vec::new();
-    for run in runs {
-        match of(run, "startup_s") {
-            Some(took) => up.push((took, name(run))),
-            None => down.push(name(run)),
-        }
-    }
-    up.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let up: Vec<String> = up
-        .iter()
-        .map(|(took, name)| format!("{} with {name}", seconds(*took)))
-        .collect();
+    let (mut up, down): (Vec<&Run>, Vec<&Run>) =
+        runs.iter().partition(|run| of(run, "startup_s").is_some());
+    let took = |run: &Run| of(run, "startup_s").unwrap_or(0.0);
+    up.sort_by(|one, other| took(one).total_cmp(&took(other)));
+    let up = together(&up);
+    let names: Vec<String> = down.iter().map(|run| name(run)).collect();
     match (up.is_empty(), down.is_empty()) {
         (true, _) => "the application was not up with any of them".to_owned(),
-        (false, true) => format!("the application is up after {}", list(&up)),
+        (false, true) => format!("the application is up after {}", up.join(", ")),
         (false, false) => format!(
-            "the application is up after {}; it was not up at the end with {}",
-            list(&up),
-            list(&down)
+            "the application is up after {}; with {} it {}",
+            up.join(", "),
+            list(&names),
+            not_up(&down)
         ),
     }
+}
+
+/// After how long it was up, each time once, with all that took so long.
+fn together(up: &[&Run]) -> Vec<String> {
+    let mut told: Vec<(String, Vec<String>)> = Vec::new();
+    for run in up {
+        let after = after(run);
+        match told.last_mut().filter(|(last, _)| *last == after) {
+            Some((_, names)) => names.push(name(run)),
+            None => told.push((after, vec![name(run)])),
+        }
+    }
+    let told = told.into_iter();
+    told.map(|(after, names)| format!("{after} with {}", list(&names)))
+        .collect()
 }
 
 /// What answers, in a word.
@@ -162,7 +192,7 @@ mod tests {
         );
         assert_eq!(
             told(&[none.clone(), cfq, bfq.clone()]),
-            "The application is up after 1.5 s with sched=bfq and 30 s with sched=cfq; it was not up at the end with sched=none."
+            "The application is up after 1.5 s with sched=bfq, 30 s with sched=cfq; with sched=none it was not up when the run ended."
         );
         let other = Run {
             load: "seed=2".to_owned(),
@@ -179,11 +209,29 @@ mod tests {
     }
 
     #[test]
+    fn several_start_ups_are_told_by_their_mean_and_equals_together() {
+        let twice = [("not_up", 0.0), ("up", 2.0), ("startup_s", 1.5)];
+        let fell = [("not_up", 1.0), ("up", 1.0), ("startup_s", 3.0)];
+        let failed = [("not_up", 1.0), ("up", 0.0), ("failed", 7.0)];
+        let runs = [
+            run(("", "a"), &twice),
+            run(("", "b"), &fell),
+            run(("", "c"), &twice),
+            run(("", "d"), &failed),
+        ];
+        assert_eq!(
+            told(&runs),
+            "The application is up after 1.5 s on average over 2 start-ups with a and c, 3 s on average over 1 of 2 start-ups with b; with d it was not up when the run \
+             ended, or requests of it failed."
+        );
+    }
+
+    #[test]
     fn without_an_application_it_is_told_what_was_late_and_what_was_moved() {
         let moved = [("read_mb_s", 80.0), ("written_mb_s", 0.0)];
         assert_eq!(
             told(&[run(("", ""), &moved)]),
-            "Processes read 80.00 and write 0.000 MB/s."
+            "Processes read 80.00 and write 0.000 MB/s, of memory and drives; drives move 0.000."
         );
         let late = [
             ("read_mb_s", 80.0),
@@ -192,8 +240,8 @@ mod tests {
         ];
         assert_eq!(
             told(&[run(("", "a"), &late), run(("", "b"), &moved)]),
-            "A: 25.00 % of the rounds with a time of their own were late; processes read 80.00 and write 2.000 MB/s; b: processes read \
-             80.00 and write 0.000 MB/s."
+            "A: 25.00 % of the rounds with a time of their own were late; processes read 80.00 and write 2.000 MB/s, of memory and drives; \
+             drives move 0.000; b: processes read 80.00 and write 0.000 MB/s, of memory and drives; drives move 0.000."
         );
     }
 }

@@ -123,6 +123,12 @@ const SECONDS: Knob = Knob::number(
     0.001..=1e6,
     "the run ends when all processes that end have ended, at the latest then",
 );
+const COUNTED: Knob = Knob::number(
+    "counted_s",
+    10.0,
+    0.001..=1e6,
+    "for how long what others read and write is counted, from the first start-up on; the run goes on until then",
+);
 const BESIDE: Knob = Knob::text(
     "beside",
     beside::NOBODY,
@@ -134,7 +140,7 @@ const PROCESS: Knob = Knob::text(
     "process",
     "",
     |_| true,
-    "tables [[workload.process]] of a scenario, or the same as JSON",
+    "tables [[workload.process]] of a scenario file",
     "processes of your own",
 );
 const APPLICATION_WRITES: Knob = Knob::flag(
@@ -227,7 +233,7 @@ const FILE_SYSTEM: Knob = Knob::text(
     "volume",
     "auto",
     |text| text == "auto" || is_bytes(text),
-    "auto, or bytes such as 80GiB",
+    "auto, or bytes such as 80GiB, from 4KiB to the drive's in steps of 4KiB",
     "the part of the drive that is used, from its front; auto: 160 GB, or all where that is less",
 );
 
@@ -312,6 +318,21 @@ fn check_written(all: &[Process], knobs: &Knobs) -> Result<(), ConfigError> {
         let key = format!("host.{}", knob.name);
         let allowed = "where a process writes or syncs; here none does, so it has no effect";
         Err(ConfigError::value(&key, &value.to_string(), allowed))
+    })
+}
+
+/// What others do is counted beside an application that is started.
+fn check_counted(all: &[Process], knobs: &Knobs) -> Result<(), ConfigError> {
+    let (starting, others): (Vec<_>, Vec<_>) = all.iter().partition(|process| process.starts());
+    let set = knobs.first_given([&COUNTED].into_iter());
+    let wrong = set.filter(|_| starting.is_empty() || others.is_empty());
+    wrong.map_or(Ok(()), |(_, value)| {
+        let allowed = "where an application starts beside others, without which it has no effect";
+        Err(ConfigError::value(
+            "host.counted_s",
+            &value.to_string(),
+            allowed,
+        ))
     })
 }
 
@@ -407,6 +428,7 @@ fn machine(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Machine, ConfigError> {
     let all = everybody(knobs, env, volume)?;
     check_starts(&all, knobs)?;
     check_written(&all, knobs)?;
+    check_counted(&all, knobs)?;
     let end = Instant::ZERO + seconds(knobs, "seconds");
     let settings = Settings {
         files: (volume / 2 / 8 * 8, volume),
@@ -422,6 +444,7 @@ fn machine(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Machine, ConfigError> {
         journal_pages: knobs.integer("journal_pages"),
         flush_depth: knobs.integer("flush_depth"),
         copy: Duration::from_ms_f64(knobs.number("copy_us") / 1e3),
+        counted: seconds(knobs, "counted_s"),
         end,
         seed: env.seed,
     };
@@ -437,6 +460,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
         LAUNCH,
         LAUNCH_S,
         SECONDS,
+        COUNTED,
         BESIDE,
         PROCESS,
         APPLICATION_WRITES,
