@@ -292,7 +292,7 @@ FAULTS: list[tuple[str, Fault]] = [
     ("V3", scaled("startup_s", 2.0, cause=variants.STRICT, application="bash-recorded")),
     ("V3", scaled("read_mb_s", 2.0, cause=variants.STRICT)),
     ("V4", scaled("startup_s", 3.0, cause=variants.FIFO, sched="none")),
-    ("V4", scaled("read_mb_s", 2.0, cause=variants.FIFO, sched="kyber")),
+    ("V4", scaled("read_mb_s", 4.0, cause=variants.FIFO, sched="kyber")),
     ("V4", scaled("read_mb_s", 0.5, cause=variants.FIFO, sched="bfq")),
     ("V5", scaled("startup_s", 2.0, cause=variants.NO_QUEUE, sched="bfq")),
     ("V5", scaled("startup_s", 3.0, cause=variants.NO_QUEUE, sched="kyber")),
