@@ -22,6 +22,7 @@ from nearslot.experiments.bfq import (
     setup,
     sharing,
     variants,
+    volumes,
 )
 from nearslot.experiments.statement import Found, Statement
 from nearslot.experiments.table import Row, Table
@@ -205,6 +206,21 @@ def of_costs() -> list[Row]:
     ]
 
 
+def of_volumes() -> list[Row]:
+    """Waits in ms: of the protected volume, of all others."""
+    rows: list[Row] = []
+    for volume in volumes.PROTECTED:
+        marks = {"volume": volume}
+        rows.append({**marks, "how": "alone", "mean_ms": 6.0, "longest_ms": 20.0})
+        for how in volumes.NAMES:
+            protects = how in (volumes.SLACK, volumes.BFQ_CLASS)
+            mean, longest = (11.0, 30.0) if protects else (30.0, 200.0)
+            others = 50.0 if how == volumes.BFQ_CLASS else 27.0
+            waits = {"mean_ms": mean, "longest_ms": longest, "others_ms": others}
+            rows.append({**marks, "how": how, **waits})
+    return rows
+
+
 TABLES = {
     "bfq-startups": matrix,
     "bfq-causes": of_causes,
@@ -212,6 +228,7 @@ TABLES = {
     "bfq-sharing": of_sharing,
     "bfq-kernel": of_kernel,
     "bfq-costs": of_costs,
+    "bfq-volumes": of_volumes,
 }
 
 
@@ -303,6 +320,10 @@ FAULTS: list[tuple[str, Fault]] = [
     ("V8", scaled("share", 1.2, favours=variants.DEEP)),
     ("V9", scaled("read_mb_s", 0.5, cause=variants.KNOWN)),
     ("V10", scaled("startup_s", 3.0, cause=variants.ALL_WAITED)),
+    ("L1", scaled("mean_ms", 2.0, how=volumes.SLACK, volume="9")),
+    ("L1", scaled("longest_ms", 2.0, how=volumes.SLACK, volume="3")),
+    ("L2", scaled("others_ms", 1.2, how=volumes.SLACK, volume="12")),
+    ("L3", scaled("others_ms", 0.6, how=volumes.BFQ_CLASS, volume="1")),
     *(
         (name, scaled("startup_s", 2.0))
         for name in STATEMENTS

@@ -9,7 +9,7 @@ from ...scenario import Scenario
 from ..table import Cell, Row, simulated
 from ..verdict import Where
 from .options import Options
-from .setup import LAUNCH_S, SCHEDULERS, at, cell, numbers, scenario
+from .setup import IDLE, LAUNCH_S, SCHEDULERS, at, cell, numbers, scenario
 
 DRIVE = "emulated-7200-150mb"
 READERS = "10r-seq"
@@ -27,6 +27,14 @@ def readers_marks(
     return {"what": "readers", "load": READERS, "sched": sched, "size": size, "cause": cause}
 
 
+def _host(load: str, host: dict[str, object]) -> dict[str, object]:
+    """The settings of the host; a file is that of who is beside."""
+    settled: dict[str, object] = {**HOST, **host}
+    if load == IDLE:
+        del settled["file"]
+    return settled
+
+
 def alone(
     options: Options, word: str, *, drive: str = DRIVE, beside: str = READERS, **host: object
 ) -> Scenario:
@@ -36,8 +44,7 @@ def alone(
         "beside": beside,
         "seconds": LAUNCH_S + LIMIT_S,
         "memory": options.memory,
-        **HOST,
-        **host,
+        **_host(beside, host),
     }
     return Scenario(workload=workload, drive=drive, sched=word)
 
@@ -64,10 +71,6 @@ def start(
     **host: object,
 ) -> Cell:
     """A start-up beside the readers, or beside nobody."""
-    settled = {**HOST, **host}
-    if load != READERS:
-        # A file is that of who is beside.
-        del settled["file"]
     word = SCHEDULERS[sched] + (f":{settings}" if settings else "")
-    one = scenario(options, "HITACHI", load, application, word, **settled)
+    one = scenario(options, "HITACHI", load, application, word, **_host(load, host))
     return cell(options, one.replace(drive=drive), at("kernel", load, application, sched, cause))
