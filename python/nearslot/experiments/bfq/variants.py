@@ -6,7 +6,7 @@ afterwards. V8 to V10 came later: each is the cause of one that does not hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ...runs import Run
@@ -330,76 +330,74 @@ def _expected(
     )
 
 
-def statements() -> Iterable[Statement]:
-    """What is expected of each row."""
-    yield _expected(
+STATEMENTS = [
+    _expected(
         "V1",
         "A read-ahead of 128 KiB lets bash start sooner without bfq, and readers read less",
         "less lies before each request; bfq stays with one reader",
         "128 KiB against 2560 KiB; none, mq-deadline, kyber",
         shorter_ahead,
-    )
-    yield _expected(
+    ),
+    _expected(
         "V2",
         "Without favours a start-up takes about as long as with an eleventh of the disk",
         "equal weights",
         "low_latency off; half of 11 times idle to twice that",
         fair_share,
-    )
-    yield _expected(
+    ),
+    _expected(
         "V3",
         "With strict guarantees start-ups are as fast, and readers read less",
         "favours as before; one request at a time on the drive",
         "strict_guarantees; at most 1.5 times as long",
         one_at_a_time,
-    )
-    for name, cause, words in (
-        ("V4", FIFO, "that serves what came first first"),
-        ("V5", NO_QUEUE, "without a queue"),
-    ):
-        yield _expected(
+    ),
+    *(
+        _expected(
             name,
             f"On a disk {words} bash starts no later without bfq, and bfq does as before",
             "nobody is passed over; readers lose order",
             "none, kyber and bfq against the disk as it is",
             _first_come(cause),
         )
-    yield _expected(
+        for name, cause, words in (
+            ("V4", FIFO, "that serves what came first first"),
+            ("V5", NO_QUEUE, "without a queue"),
+        )
+    ),
+    _expected(
         "V6",
         "Readers of weights 100 and 500 read one to five",
         "shares by weight",
         "two readers, two groups of five; within 10 %",
         by_weight,
-    )
-    yield _expected(
+    ),
+    _expected(
         "V7",
         "bfq is five times ahead with a short read-ahead, and without an order in the disk",
         "favours",
         "both start-ups; none, mq-deadline, kyber; an X counts as the limit",
         still_ahead,
-    )
-
-    yield _expected(
+    ),
+    _expected(
         "V8",
         "With a larger pool of requests they do so without favours, too",
         "places in the pool are shared by weight; found as the cause of V6",
         "low_latency off, nr_requests=256; within 10 %",
         by_pool,
-    )
-    yield _expected(
+    ),
+    _expected(
         "V9",
         "With a short read-ahead bfq waits for readers only once it knows how they think",
         "the first think time counts as 16 ms; found as the cause of V1",
         "128 KiB; readers that begin with three single blocks, at least twice as much",
         known,
-    )
-    yield _expected(
+    ),
+    _expected(
         "V10",
         "Without favours, where all are waited for, a start-up has an eleventh of the disk",
         "strict guarantees wait for everybody; found as the cause of V2",
         "low_latency off, strict_guarantees; half of 11 times idle to twice that",
         waited_for,
-    )
-
-
-STATEMENTS = list(statements())
+    ),
+]
