@@ -114,7 +114,8 @@ def test_an_option_that_no_chosen_experiment_goes_by_is_refused(
 def test_recorded_traces_that_are_missing_are_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(matrix, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(matrix, "TPCC", tmp_path / "tpcc.csv")
+    monkeypatch.setattr(matrix, "POSTGRES", tmp_path / "postgres.txt.gz")
     told = EXPERIMENTS["sarc-own"].told_left_out(Options())
     assert told.startswith("without the points of vm, tpcc, postgres, ")
     assert not {"vm", "tpcc", "postgres"} & {one.load for one in matrix.points("x", "")}

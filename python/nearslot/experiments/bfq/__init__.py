@@ -6,7 +6,7 @@ Each module is a question; `setup` has the host, the loads and the schedulers of
 from __future__ import annotations
 
 from ..frame import Study
-from . import ablations, causes, kernel, sharing, startups
+from . import ablations, causes, costs, kernel, sharing, startups, volumes
 from .options import Options
 
 __all__ = ["STUDY", "Options"]
@@ -20,5 +20,7 @@ STUDY = Study(
         ablations.EXPERIMENT,
         sharing.EXPERIMENT,
         kernel.EXPERIMENT,
+        costs.EXPERIMENT,
+        volumes.EXPERIMENT,
     ),
 )

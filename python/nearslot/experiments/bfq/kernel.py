@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...scenario import Scenario
 from ..frame import Experiment
 from ..statement import Found, Statement
 from ..table import Cell, Table
 from ..verdict import Check, Kind, Mean, at_least, exactly, within
+from . import variants
+from .emulated import APPLICATIONS, HOST, READERS, alone, readers, readers_marks, start
 from .options import Options
-from .setup import LAUNCH_S, SCHEDULERS, at, cell, scenario, told, up
-
-DRIVE = "emulated-7200-150mb"
-READERS = "10r-seq"
-HOST = {"read_ahead": "2560KiB", "request_max": "1280KiB", "file": "2GiB"}
-"""The load of the measurement: ten readers in a row, a read-ahead of 2560 KiB; files that are not
-read twice."""
-LIMIT_S = 60.0
+from .setup import BFQ, SCHEDULERS, at, told, up
 
 
 @dataclass(frozen=True)
@@ -38,7 +32,6 @@ ROWS = (
     Measured("kyber", READERS, 26.1, None),
     Measured("bfq", READERS, 0.82, 1.27, 64.6),
 )
-APPLICATIONS = ("bash-recorded", "xterm-recorded")
 FACTOR = 1.5
 """So many times more or less is still near."""
 
@@ -47,42 +40,24 @@ SIZES = (HOST["request_max"], "512KiB")
 """The longest request, which is not known of the measurement."""
 
 
-def _alone(options: Options, sched: str, size: str) -> Scenario:
-    """The readers alone, for as long as a start-up may take."""
-    workload = {
-        "name": "host",
-        "beside": READERS,
-        "seconds": LAUNCH_S + LIMIT_S,
-        "memory": options.memory,
-        **HOST,
-        "request_max": size,
-    }
-    return Scenario(workload=workload, drive=DRIVE, sched=SCHEDULERS[sched])
-
-
-def _readers(sched: str) -> dict[str, object]:
-    return {"what": "readers", "load": READERS, "sched": sched}
-
-
 def cells(options: Options) -> list[Cell]:
-    """Each row of the measurement."""
+    """Each row of the measurement, and the rows that have no number."""
     found = [
-        cell(options, _alone(options, row.sched, size), {**_readers(row.sched), "size": size})
+        readers(
+            options,
+            alone(options, SCHEDULERS[row.sched], request_max=size),
+            readers_marks(row.sched, size),
+        )
         for row in ROWS
         if row.readers_mb_s is not None
         for size in SIZES
     ]
-    for row in ROWS:
-        for application in APPLICATIONS:
-            host = (
-                dict(HOST)
-                if row.load != "0r0w"
-                else {key: value for key, value in HOST.items() if key != "file"}
-            )
-            one = scenario(options, "HITACHI", row.load, application, SCHEDULERS[row.sched], **host)
-            marks = at("kernel", row.load, application, row.sched)
-            found.append(cell(options, one.replace(drive=DRIVE), marks))
-    return found
+    found += [
+        start(options, application, row.sched, load=row.load)
+        for row in ROWS
+        for application in APPLICATIONS
+    ]
+    return [*found, *variants.cells(options)]
 
 
 def _near(row: Measured, application: str, kernel: float | None) -> Statement:
@@ -111,7 +86,7 @@ def _near(row: Measured, application: str, kernel: float | None) -> Statement:
 
 def _moves(row: Measured, kernel: float) -> Statement:
     def judge(table: Table) -> Found:
-        marks = {size: {**_readers(row.sched), "size": size} for size in SIZES}
+        marks = {size: readers_marks(row.sched, size) for size in SIZES}
         rates = {size: table.mean("read_mb_s", **where) for size, where in marks.items()}
         ratio: Mean = table.each(lambda rate: rate / kernel, ("read_mb_s", marks[SIZES[0]]))
         found = "; ".join(
@@ -127,6 +102,30 @@ def _moves(row: Measured, kernel: float) -> Statement:
         range=f"an emulated disk, requests up to {SIZES[0]}; within a quarter",
         judge=judge,
     )
+
+
+LEAST_MB_S, MOST_MB_S = 3.9, 9.8
+"""What the slowest and the fastest of the ten readers got from the kernel with bfq."""
+
+
+def uneven(table: Table) -> Found:
+    """K-bfq-even: each against the mean, since all of them read faster here."""
+    row = next(row for row in ROWS if row.sched == BFQ)
+    assert row.readers_mb_s is not None
+    mean = row.readers_mb_s / 10
+    where = readers_marks(BFQ)
+    checks = []
+    for key, kernel in (("least_mb_s", LEAST_MB_S / mean), ("most_mb_s", MOST_MB_S / mean)):
+        ratio = table.each(
+            lambda one, of_all, kernel=kernel: one / (of_all / 10) / kernel,
+            (key, where),
+            ("read_mb_s", where),
+        )
+        checks.append(
+            Check(f"{key[:-5]}, times the kernel's", ratio, within(1 / FACTOR, FACTOR), "")
+        )
+    least, most = (table.mean(key, **where).value for key in ("least_mb_s", "most_mb_s"))
+    return Found(checks, f"{least:.3g} to {most:.3g} MB/s")
 
 
 def ahead(table: Table) -> Found:
@@ -149,6 +148,14 @@ STATEMENTS = [
     ),
     *(_moves(row, row.readers_mb_s) for row in ROWS if row.readers_mb_s is not None),
     Statement(
+        id="K-bfq-even",
+        kind=Kind.NUMBER,
+        statement="How uneven ten readers are with bfq",
+        published=f"the kernel's own, measured: {LEAST_MB_S:g} to {MOST_MB_S:g} MB/s each",
+        range=f"an emulated disk; slowest and fastest to the mean, within {FACTOR} times",
+        judge=uneven,
+    ),
+    Statement(
         id="K-order",
         kind=Kind.OWN,
         statement="bfq lets both start at least ten times as fast as any other",
@@ -156,6 +163,7 @@ STATEMENTS = [
         range="ten readers; an X counts as the limit",
         judge=ahead,
     ),
+    *variants.STATEMENTS,
 ]
 
 EXPERIMENT = Experiment(

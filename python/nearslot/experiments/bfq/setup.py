@@ -82,6 +82,7 @@ def numbers(options: Options, run: Run) -> Row:
         "others_mb_s": host["read_mb_s"] + host["written_mb_s"],
         "device_mb_s": run.throughput_mb_s,
         "held_s": host["held_s"],
+        "write_longest_s": run.write_response_ms.max / 1000 if run.write_response_ms else 0.0,
         "simulated_in_s": run.simulated_in_s,
     }
 

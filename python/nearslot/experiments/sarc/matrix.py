@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...scenario import Scenario, part
+from ..checkout import POSTGRES, TPCC
 from . import mixes
 from .options import Options
 from .setup import DRIVE_BYTES, MIB
@@ -137,16 +138,12 @@ def _of_mix(drive: str, mix: str) -> Iterator[Point]:
                 yield Point(mix, name, size, settings, mix=mix)
 
 
-CHECKOUT = Path(__file__).parents[4]
-"""Where a checkout has the recorded traces that an installed package lacks."""
-
-
 def _recorded(folder: Path | None) -> dict[str, Path | None]:
     """The recorded traces: of a virtual machine, of TPC-C, of a database beside a build."""
     return {
         "vm": folder / "cloudphysics_vm_2h.csv" if folder else None,
-        "tpcc": CHECKOUT / "crates" / "lab" / "tests" / "data" / "hitrate" / "tpcc_small.csv",
-        "postgres": CHECKOUT / "demo" / "postgres-and-build.perf.txt.gz",
+        "tpcc": TPCC,
+        "postgres": POSTGRES,
     }
 
 
