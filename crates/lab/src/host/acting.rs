@@ -121,13 +121,19 @@ impl Machine {
     /// Begins the next step; false if it waits.
     fn choose(&mut self, actor: usize, now: Instant) -> bool {
         let one = &mut self.actors[actor];
-        let Some(step) = self.told[one.told].steps.get(one.step).cloned() else {
+        let Some(step) = self.told[one.told].steps.get(one.step) else {
             one.doing = Doing::Round;
             return true;
         };
+        // Nearly all steps are these, and need no copy.
         match step {
-            Step::Read(access) => return self.begin_access(actor, now, access, Op::Read),
-            Step::Write(access) => return self.begin_access(actor, now, access, Op::Write),
+            Step::Read(access) => return self.begin_access(actor, now, *access, Op::Read),
+            Step::Write(access) => return self.begin_access(actor, now, *access, Op::Write),
+            _ => {}
+        }
+        let step = step.clone();
+        match step {
+            Step::Read(_) | Step::Write(_) => {}
             Step::Think(Think::Fixed(time)) => one.computed += time,
             Step::Think(Think::Mean(mean)) => {
                 let time = one.rng.exponential(mean.0 as f64);
