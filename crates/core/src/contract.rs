@@ -46,12 +46,12 @@ pub trait Scheduler: Send {
     /// An I/O that waits here was merged with others: it is as `after` from now on, with the same name, sequence number, stream and
     /// arrival. One that keeps I/Os in order of `insert` keeps its turn.
     fn grown(&mut self, now: Instant, before: &Io, after: &Io, streams: &Streams) {
-        self.withdraw(before);
+        self.withdraw(now, before);
         self.insert(now, after, streams);
     }
 
     /// Takes back an I/O that waits here: another drive has begun it, or it is open and now gets an address.
-    fn withdraw(&mut self, io: &Io);
+    fn withdraw(&mut self, now: Instant, io: &Io);
 
     /// The drive is ready: what next? An I/O that the answer starts has left the queue.
     fn next(&mut self, view: &View<'_>) -> Next;

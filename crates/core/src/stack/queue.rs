@@ -181,7 +181,7 @@ impl Queue {
             gone,
         } = &grown;
         if let Some(gone) = gone {
-            self.scheduler.withdraw(gone);
+            self.scheduler.withdraw(now, gone);
             self.queued.count(gone.op, -1);
         }
         self.scheduler.grown(now, before, after, streams);
@@ -247,7 +247,7 @@ impl Queue {
                 return;
             }
         }
-        self.scheduler.withdraw(io);
+        self.scheduler.withdraw(now, io);
         if asked {
             self.queued.count(io.op, -1);
             self.readmit_here(now, streams);

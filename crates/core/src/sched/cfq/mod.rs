@@ -620,7 +620,8 @@ impl Scheduler for Cfq {
         queue.habits.last_end = Some(after.at + after.len);
     }
 
-    fn withdraw(&mut self, io: &Io) {
+    fn withdraw(&mut self, now: Instant, io: &Io) {
+        self.catch_up(now);
         let at = self.homes[io.id.index()];
         let key = (io.at, io.sequence);
         let queue = &mut self.queues[at];
