@@ -11,6 +11,7 @@ use crate::units::Duration;
 pub(super) struct Settings {
     pub(super) slice: [Duration; 2],
     pub(super) slice_idle: Duration,
+    pub(super) group_idle: Duration,
     pub(super) quantum: u64,
     pub(super) target: Duration,
     pub(super) low_latency: bool,
@@ -26,6 +27,7 @@ impl Settings {
                 knobs.duration_ms("slice_sync_ms"),
             ],
             slice_idle: knobs.duration_ms("slice_idle_ms"),
+            group_idle: knobs.duration_ms("group_idle_ms"),
             quantum: knobs.integer("quantum"),
             target: knobs.duration_ms("target_latency_ms"),
             low_latency: knobs.flag("low_latency"),
@@ -50,7 +52,7 @@ pub(super) const MEASURES: &[Measure] = &[
 pub(in crate::sched) static SPEC: Spec<dyn Scheduler> = Spec {
     name: "cfq",
     aliases: &[],
-    summary: "each process has the drive for a while, by time, in turns",
+    summary: "each process has the drive for a while, by time, in turns; groups share it by weight",
     source: "Linux 4.7, block/cfq-iosched.c and Documentation/block/cfq-iosched.txt",
     knobs: &[
         Knob::integer(
@@ -70,6 +72,12 @@ pub(in crate::sched) static SPEC: Spec<dyn Scheduler> = Spec {
             8.0,
             0.0..=1_000.0,
             "milliseconds that the drive waits for the next request of the process that is served; 0 is not at all",
+        ),
+        Knob::number(
+            "group_idle_ms",
+            8.0,
+            0.0..=1_000.0,
+            "the same for the only process of a group, while other groups have requests; 0 is not at all",
         ),
         Knob::integer(
             "quantum",
