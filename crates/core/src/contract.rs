@@ -125,6 +125,9 @@ impl Merging {
     )];
 }
 
+/// Said on the card of a scheduler that goes by classes and levels of streams, among what it asks: else they would be told in vain.
+pub const LEVELS: &str = "claims.level";
+
 /// What is said of some streams, beside what their requests say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Claims(pub Vec<(StreamId, Stream)>);
