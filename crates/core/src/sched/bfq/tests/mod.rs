@@ -309,6 +309,14 @@ fn blocks_that_nobody_waits_for_count_three_times_unless_shares_differ() {
         100,
         "weights differ"
     );
+    let mut bench = Bench::plain();
+    let write = bench.write(1, 0, 100);
+    let key = bench.own.async_queue(&Claim::of(&Stream::UNKNOWN)).unwrap();
+    bench.own.queue_mut(key).raise.factor = 30;
+    bench.own.reweigh(key);
+    assert_eq!(bench.start(), Some(write));
+    let entity = bench.own.queue(key).entity;
+    assert_eq!(bench.own.fair.service(entity), 100, "they are favoured");
 }
 
 #[test]
