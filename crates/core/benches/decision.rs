@@ -51,7 +51,7 @@ impl Scheduler for TryAll {
         })
     }
 
-    fn withdraw(&mut self, io: &Io) {
+    fn withdraw(&mut self, _now: Instant, io: &Io) {
         self.waiting.retain(|other| other.id != io.id);
     }
 

@@ -46,12 +46,12 @@ pub trait Scheduler: Send {
     /// An I/O that waits here was merged with others: it is as `after` from now on, with the same name, sequence number, stream and
     /// arrival. One that keeps I/Os in order of `insert` keeps its turn.
     fn grown(&mut self, now: Instant, before: &Io, after: &Io, streams: &Streams) {
-        self.withdraw(before);
+        self.withdraw(now, before);
         self.insert(now, after, streams);
     }
 
     /// Takes back an I/O that waits here: another drive has begun it, or it is open and now gets an address.
-    fn withdraw(&mut self, io: &Io);
+    fn withdraw(&mut self, now: Instant, io: &Io);
 
     /// The drive is ready: what next? An I/O that the answer starts has left the queue.
     fn next(&mut self, view: &View<'_>) -> Next;
@@ -124,6 +124,9 @@ impl Merging {
         "commands that were not needed, as I/Os that waited became parts of others",
     )];
 }
+
+/// Said on the card of a scheduler that goes by classes and levels of streams, among what it asks: else they would be told in vain.
+pub const LEVELS: &str = "claims.level";
 
 /// What is said of some streams, beside what their requests say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

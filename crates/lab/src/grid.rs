@@ -666,6 +666,29 @@ mod tests {
         assert!(told.contains("no scheduler or placement asks"), "{told}");
     }
 
+    #[test]
+    fn claims_of_which_no_scheduler_knows_anything_are_refused() {
+        let told = |claims, sched| effects(&[("claims", claims)], &[sched]);
+        for claims in ["told:group=1=2", "told:weight=1=300", "told:class=1=idle"] {
+            let error = told(claims, "sched=mq-deadline,kyber").unwrap_err();
+            assert!(error.contains("no scheduler asks the claims"), "{error}");
+            assert_eq!(told(claims, "sched=cfq"), Ok(()));
+            assert_eq!(told(claims, "sched=kyber,bfq"), Ok(()));
+        }
+        assert_eq!(told("told:weight=1=300:group=1=2", "sched=slack"), Ok(()));
+        for (claims, key) in [
+            ("told:class=1=idle", "told.class"),
+            ("told:level=1=0", "told.level"),
+        ] {
+            let error = told(claims, "sched=slack").unwrap_err();
+            assert!(
+                error.contains(key) && error.contains("as with slack"),
+                "{error}"
+            );
+            assert_eq!(told(claims, "sched=slack,cfq"), Ok(()));
+        }
+    }
+
     fn synthetic() -> Scenario {
         Scenario::over(Load::Workload("iometer".parse().unwrap()))
     }

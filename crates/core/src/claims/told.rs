@@ -5,7 +5,7 @@
 
 use crate::contract::Claims;
 use crate::ids::GroupId;
-use crate::registry::{ConfigError, Knob, Knobs, Spec};
+use crate::registry::{ConfigError, Knob, Knobs, Need, Spec};
 use crate::stream::{Class, Stream, by_stream};
 
 /// Words of classes, in the order of [`Class::ALL`].
@@ -128,14 +128,16 @@ pub(super) static SPEC: Spec<Claims> = Spec {
             |text| by_stream(text, class).is_some(),
             "STREAM=CLASS, several separated by spaces, with real-time, best-effort or idle",
             "scheduling classes: best-effort unless told",
-        ),
+        )
+        .needing(Need::Levels),
         Knob::text(
             "level",
             "",
             |text| by_stream(text, level).is_some(),
             "STREAM=LEVEL, several separated by spaces, with levels from 0, the most urgent, to 7",
             "priorities within the class: 4 unless told",
-        ),
+        )
+        .needing(Need::Levels),
         Knob::text(
             "group",
             "",

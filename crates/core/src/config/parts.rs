@@ -8,7 +8,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::PartConfig;
 use crate::contract::{
-    Cache, Claims, Destage, Faults, Merging, Oracle, Placement, Prefetch, Scheduler,
+    Cache, Claims, Destage, Faults, LEVELS, Merging, Oracle, Placement, Prefetch, Scheduler,
 };
 use crate::registry::{AnyKind, ConfigError, Kind, KindCard, Need, Of};
 
@@ -138,6 +138,8 @@ impl Parts {
             Need::Faults => self.has(<dyn Faults>::CARD.key),
             Need::Sequences => self.has(<dyn Prefetch>::CARD.key) || self.tell_written_sequences(),
             Need::Reads | Need::Writes => true,
+            // A part that there is none of is refused elsewhere.
+            Need::Levels => self.ask(LEVELS).unwrap_or(true),
         }
     }
 

@@ -33,11 +33,19 @@ pub enum Need {
     Reads,
     /// The load writes.
     Writes,
+    /// The scheduler goes by classes and levels.
+    Levels,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Need; 4] = [Need::Faults, Need::Sequences, Need::Reads, Need::Writes];
+    pub const ALL: [Need; 5] = [
+        Need::Faults,
+        Need::Sequences,
+        Need::Reads,
+        Need::Writes,
+        Need::Levels,
+    ];
 
     /// Where it is missing, in words.
     pub fn missing(self) -> &'static str {
@@ -48,6 +56,7 @@ impl Need {
             }
             Need::Reads => "the load has no reads",
             Need::Writes => "the load has no writes",
+            Need::Levels => "no scheduler goes by classes and levels of streams, as with slack",
         }
     }
 }

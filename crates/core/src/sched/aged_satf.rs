@@ -164,7 +164,7 @@ impl Scheduler for AgedSatf {
         self.by_age.insert(Elder(aged));
     }
 
-    fn withdraw(&mut self, io: &Io) {
+    fn withdraw(&mut self, _now: Instant, io: &Io) {
         let aged = Aged {
             candidate: Candidate::from(io),
             handicap: self.handicap(io.arrived),

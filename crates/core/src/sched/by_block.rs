@@ -41,7 +41,7 @@ impl<R: Rule> Scheduler for ByBlock<R> {
         self.line.insert(io);
     }
 
-    fn withdraw(&mut self, io: &Io) {
+    fn withdraw(&mut self, _now: Instant, io: &Io) {
         self.line.withdraw(io);
     }
 

@@ -137,7 +137,7 @@ impl Desk {
 
     /// Takes back the I/O that arrived as number `index`.
     pub(super) fn withdraw(mut self, index: usize) -> Desk {
-        self.scheduler.withdraw(&self.ios[index]);
+        self.scheduler.withdraw(self.now, &self.ios[index]);
         self.scheduler.audit();
         self
     }

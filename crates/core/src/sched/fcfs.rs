@@ -25,7 +25,7 @@ impl Scheduler for Fcfs {
         // It keeps its turn.
     }
 
-    fn withdraw(&mut self, io: &Io) {
+    fn withdraw(&mut self, _now: Instant, io: &Io) {
         let found = self.queue.iter().position(|id| *id == io.id);
         let index = found.expect("what is withdrawn waits");
         self.queue.remove(index);

@@ -288,7 +288,7 @@ impl Scheduler for GapSatf {
         }
     }
 
-    fn withdraw(&mut self, io: &Io) {
+    fn withdraw(&mut self, _now: Instant, io: &Io) {
         let planned = self.planned.take_if(|read| read.id == io.id);
         if planned.is_none() {
             self.waiting.withdraw(io);

@@ -218,7 +218,7 @@ impl Scheduler for Kyber {
         // It keeps its turn.
     }
 
-    fn withdraw(&mut self, io: &Io) {
+    fn withdraw(&mut self, _now: Instant, io: &Io) {
         let waiting = &mut self.domains[direction(io.op)].waiting;
         let at = waiting.iter().position(|one| one.id == io.id);
         waiting.remove(at.expect("what is withdrawn waits"));

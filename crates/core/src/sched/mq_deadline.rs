@@ -247,7 +247,7 @@ impl Scheduler for MqDeadline {
         queue.stops.insert(stop);
     }
 
-    fn withdraw(&mut self, io: &Io) {
+    fn withdraw(&mut self, _now: Instant, io: &Io) {
         let queue = &mut self.queues[level_of(io.priority)][Direction::of(io.op) as usize];
         let stop = queue.stops.take(&(io.at, io.sequence));
         let stop = stop.expect("what is withdrawn waits");

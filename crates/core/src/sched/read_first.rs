@@ -20,7 +20,7 @@ impl Scheduler for ReadFirst {
         self.waiting.insert(io);
     }
 
-    fn withdraw(&mut self, io: &Io) {
+    fn withdraw(&mut self, _now: Instant, io: &Io) {
         self.waiting.withdraw(io);
     }
 

@@ -39,7 +39,7 @@ impl Scheduler for Satf {
         }
     }
 
-    fn withdraw(&mut self, io: &Io) {
+    fn withdraw(&mut self, _now: Instant, io: &Io) {
         if io.open {
             return sweep::withdraw_open(&mut self.open, |open| *open == io.id);
         }

@@ -27,7 +27,7 @@ impl Scheduler for SatfEw {
         self.waiting.insert(io);
     }
 
-    fn withdraw(&mut self, io: &Io) {
+    fn withdraw(&mut self, _now: Instant, io: &Io) {
         self.waiting.withdraw(io);
     }
 

@@ -72,7 +72,7 @@ impl Scheduler for WriteFirst {
         }
     }
 
-    fn withdraw(&mut self, io: &Io) {
+    fn withdraw(&mut self, _now: Instant, io: &Io) {
         match io.open {
             true => self.waiting.withdraw(io),
             false => drop(self.start(&Candidate::from(io))),

@@ -57,6 +57,7 @@ impl Stack {
         if done.status == Status::Failed(Failure::Medium) {
             self.try_alone(now, drive, done, &parts);
         } else {
+            self.queues[drive.index()].spared_by(parts.len());
             self.complete_parts(now, drive, done, &parts);
         }
         parts.clear();
@@ -92,7 +93,6 @@ impl Stack {
             let io = &self.graph.io(*part).io;
             self.queues[drive.index()].insert_alone(now, io, &self.streams);
         }
-        self.queues[drive.index()].not_spared(parts.len() as u64 - 1);
         self.queues[drive.index()].leave(done);
     }
 

@@ -180,18 +180,18 @@ impl Queue {
             after,
             gone,
         } = &grown;
-        self.spared += 1 + u64::from(gone.is_some());
         if let Some(gone) = gone {
-            self.scheduler.withdraw(gone);
+            self.scheduler.withdraw(now, gone);
             self.queued.count(gone.op, -1);
         }
         self.scheduler.grown(now, before, after, streams);
         true
     }
 
-    /// So many commands are needed after all: a merged one has failed, and each of its parts is tried by itself.
-    pub(super) fn not_spared(&mut self, commands: u64) {
-        self.spared -= commands;
+    /// A command of so many parts has ended. One that failed on the medium spares nothing, as each of its parts is tried by itself; so it is
+    /// not counted before.
+    pub(super) fn spared_by(&mut self, parts: usize) {
+        self.spared += parts as u64 - 1;
     }
 
     /// Admits what there is room for.
@@ -247,7 +247,7 @@ impl Queue {
                 return;
             }
         }
-        self.scheduler.withdraw(io);
+        self.scheduler.withdraw(now, io);
         if asked {
             self.queued.count(io.op, -1);
             self.readmit_here(now, streams);

@@ -2,7 +2,7 @@
 
 use super::super::waiting::{self, Reach};
 use super::Bfq;
-use crate::contract::Scheduler;
+use crate::contract::{LEVELS, Scheduler};
 use crate::measure::Measure;
 use crate::registry::{Knob, Knobs, Spec};
 use crate::units::Duration;
@@ -144,7 +144,7 @@ pub(in crate::sched) static SPEC: Spec<dyn Scheduler> = Spec {
         ),
     ],
     measures: MEASURES,
-    asks: &["claims"],
+    asks: &["claims", LEVELS],
     prepared: false,
     build: |knobs, env| {
         let rotational = env.blueprint.revolution().is_some();

@@ -246,10 +246,10 @@ impl Bfq {
 
     /// Whether a process, or its group, has as many of the places as its share is.
     pub(super) fn is_over(&self, io: &Io, sync: bool, limit: u64) -> bool {
-        let home = self.home_of(io.stream);
+        let process = self.processes.get(io.stream.index());
         let key = match sync {
-            true => home,
-            false => home.and_then(|home| self.async_queue(&self.queue(home).claim)),
+            true => process.and_then(|process| process.home),
+            false => process.and_then(|process| self.async_queue(&process.claim?)),
         };
         let Some(queue) = key.map(|key| self.queue(key)) else {
             return false;

@@ -74,6 +74,8 @@ impl Kept {
 /// A process: where it puts its requests.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Process {
+    /// What it claimed with its last request; none if it never asked.
+    pub(super) claim: Option<Claim>,
     /// Its queue for what it waits for.
     pub(super) home: Option<QueueKey>,
     /// What was known of it when it came to share that.
@@ -243,6 +245,7 @@ impl Bfq {
         key: QueueKey,
         target: QueueKey,
     ) -> QueueKey {
+        self.merged += 1;
         let target = self.last_of(target);
         let length = self.rate.raise_length();
         let queue = self.queue_mut(key);

@@ -401,12 +401,11 @@ impl Scheduler for Bfq {
         let stream = streams.of(io.stream);
         let claim = Claim::of(&stream);
         self.group_mut(claim.group, u64::from(stream.weight).max(1));
+        self.process_mut(io.stream).claim = Some(claim);
         let key = match self.is_sync(io) {
             true => {
                 let own = self.home(now, io.stream, claim);
-                let key = self.cooperator(now, io.stream, own, io.at);
-                self.merged += u64::from(key != own);
-                key
+                self.cooperator(now, io.stream, own, io.at)
             }
             false => self.async_home(now, claim),
         };
@@ -450,14 +449,14 @@ impl Scheduler for Bfq {
         self.next_has_changed(now, key);
     }
 
-    fn withdraw(&mut self, io: &Io) {
+    fn withdraw(&mut self, now: Instant, io: &Io) {
+        self.catch_up(now);
         let key = self.let_go(io);
         let reach = self.set.reach;
         let queue = &mut self.queues[key.place as usize];
         queue
             .waiting
             .withdraw(&mut self.arrivals, (io.at, io.sequence), reach);
-        let now = queue.busy_since;
         self.empties(now, key);
     }
 

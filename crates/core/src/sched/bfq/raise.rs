@@ -47,7 +47,7 @@ pub(super) struct Raise {
     /// What it got since it became interactive.
     pub(super) served: u64,
     /// From when on it is soft real-time if it comes back.
-    soft_from: Instant,
+    pub(super) soft_from: Instant,
     /// That instant is found when the last of its requests is answered.
     soft_later: bool,
 }

@@ -240,4 +240,65 @@ mod tests {
         assert!(unmoved(100_001, 12, 256), "21 blocks a microsecond");
         assert!(!unmoved(100_001, 14, 256), "18 blocks a microsecond");
     }
+
+    /// An interval of so many requests, so many of them in a row, that moved so much in so many milliseconds; the peak rate before and after, in blocks a second.
+    fn closed(samples: u64, sequential: u64, ms: u64, blocks: u64) -> (u64, u64) {
+        let mut rate = Rate::new(true);
+        (rate.samples, rate.sequential, rate.blocks) = (samples, sequential, blocks);
+        rate.first_dispatch = Instant(5_000_000);
+        rate.last_dispatch = Instant(5_000_000 + ms * 1_000_000);
+        rate.last_completion = rate.last_dispatch;
+        let a_second = |peak: u64| (peak * 1_000_000 + (1 << (SHIFT - 1))) >> SHIFT;
+        let before = a_second(rate.peak);
+        rate.close();
+        assert_eq!(rate.estimated, a_second(rate.peak) != before);
+        (before, a_second(rate.peak))
+    }
+
+    /// F12: at least 32 requests, at least 300 ms, three quarters of them in a row unless it was faster; it moves by a tenth to a half.
+    #[test]
+    fn an_interval_counts_by_its_requests_its_time_and_how_much_was_in_a_row() {
+        let still = |samples, sequential, ms, blocks| {
+            let (before, after) = closed(samples, sequential, ms, blocks);
+            before == after
+        };
+        assert!(still(31, 31, 400, 100_000), "31 requests");
+        assert!(!still(32, 32, 400, 100_000));
+        assert!(still(32, 32, 299, 100_000), "299 ms");
+        assert!(!still(32, 32, 300, 100_000));
+        // 142,416 blocks a second are two thirds of the reference. Below that, 24 of 32 have to be in a row; above, none.
+        assert!(still(32, 23, 1_000, 142_000));
+        assert!(!still(32, 24, 1_000, 142_000));
+        assert!(!still(32, 0, 1_000, 143_000));
+        // 20 blocks a microsecond are taken for true, more are not.
+        assert!(!still(32, 32, 1_000, 20_000_000));
+        assert!(still(32, 32, 1_000, 20_001_000));
+    }
+
+    #[test]
+    fn the_estimate_moves_by_a_tenth_to_a_half() {
+        let part = |sequential, ms: u64| {
+            // Twice as fast as the estimate, and so much of the way to there.
+            let (before, after) = closed(32, sequential, ms, 2 * 142_415 * ms / 1_000);
+            (after - before) as f64 / before as f64
+        };
+        for (sequential, ms, expected) in [
+            // 9 * 32 / 32 is 9, of which no more than 8 count: 10 less 8.
+            (32, 1_000, 1.0 / 2.0),
+            (32, 3_000, 1.0 / 2.0),
+            // 8 for each second, in whole ones.
+            (31, 1_000, 1.0 / 2.0),
+            (31, 500, 1.0 / 6.0),
+            (31, 374, 1.0 / 8.0),
+            (16, 1_000, 1.0 / 6.0),
+            // Nothing in a row, but faster.
+            (0, 1_000, 1.0 / 10.0),
+            (3, 1_000, 1.0 / 10.0),
+            (4, 1_000, 1.0 / 9.0),
+        ] {
+            let found = part(sequential, ms);
+            let apart = (found - expected).abs();
+            assert!(apart < 0.001, "{sequential} of 32 in {ms} ms: {found}");
+        }
+    }
 }

@@ -1,8 +1,11 @@
 //! What can be set of `cfq`, and what it counts.
+//!
+//! Of what `claims` tell it goes by classes, levels, groups and their weights; a stream of no group of which a weight is told is a group by itself. Queues of
+//! processes that read side by side stay two, which Linux makes one; and nobody is passed over for ever, which Linux does not promise (`trees.rs`, `mod.rs`).
 
 use super::super::waiting::{self, Reach};
 use super::Cfq;
-use crate::contract::Scheduler;
+use crate::contract::{LEVELS, Scheduler};
 use crate::measure::Measure;
 use crate::registry::{Knob, Knobs, Spec};
 use crate::units::Duration;
@@ -11,6 +14,7 @@ use crate::units::Duration;
 pub(super) struct Settings {
     pub(super) slice: [Duration; 2],
     pub(super) slice_idle: Duration,
+    pub(super) group_idle: Duration,
     pub(super) quantum: u64,
     pub(super) target: Duration,
     pub(super) low_latency: bool,
@@ -26,6 +30,7 @@ impl Settings {
                 knobs.duration_ms("slice_sync_ms"),
             ],
             slice_idle: knobs.duration_ms("slice_idle_ms"),
+            group_idle: knobs.duration_ms("group_idle_ms"),
             quantum: knobs.integer("quantum"),
             target: knobs.duration_ms("target_latency_ms"),
             low_latency: knobs.flag("low_latency"),
@@ -50,7 +55,7 @@ pub(super) const MEASURES: &[Measure] = &[
 pub(in crate::sched) static SPEC: Spec<dyn Scheduler> = Spec {
     name: "cfq",
     aliases: &[],
-    summary: "each process has the drive for a while, by time, in turns",
+    summary: "each process has the drive for a while, by time, in turns; groups share it by weight",
     source: "Linux 4.7, block/cfq-iosched.c and Documentation/block/cfq-iosched.txt",
     knobs: &[
         Knob::integer(
@@ -70,6 +75,12 @@ pub(in crate::sched) static SPEC: Spec<dyn Scheduler> = Spec {
             8.0,
             0.0..=1_000.0,
             "milliseconds that the drive waits for the next request of the process that is served; 0 is not at all",
+        ),
+        Knob::number(
+            "group_idle_ms",
+            8.0,
+            0.0..=1_000.0,
+            "the same for the only process of a group, while other groups have requests; 0 is not at all",
         ),
         Knob::integer(
             "quantum",
@@ -94,7 +105,7 @@ pub(in crate::sched) static SPEC: Spec<dyn Scheduler> = Spec {
         waiting::BACK_SEEK_PENALTY,
     ],
     measures: MEASURES,
-    asks: &["claims"],
+    asks: &["claims", LEVELS],
     prepared: false,
     build: |knobs, env| {
         let rotational = env.blueprint.revolution().is_some();

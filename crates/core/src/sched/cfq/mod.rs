@@ -1,21 +1,26 @@
 //! Complete fairness by time: each process has the drive for a while, in turns, as Linux's CFQ gave it.
 //!
 //! ```text
-//! class         real-time, best effort, idle: strictly one after the other
+//! group         the one with the least virtual time; time is shared by weight ([`groups`])
+//! class         of a group, real-time, best effort, idle: strictly one after the other
 //! workload      of a class, three trees take turns: those that are waited for, those that seek (one after the other, without waiting for each), and writes
-//!               that nobody waits for. A tree has its part of 300 ms by how many of all queues are in it; the last one only 40 of 100 of that
+//!               that nobody waits for. A tree has its part of 300 ms by how many of all queues are in it; the last one only 40 of 100 of that ([`trees`])
 //! slice         of a tree, the queue that has waited longest has the drive for 100 ms (40 of writes; more with a lower level), less where many share 300 ms.
 //!               Its time begins when its first request is answered
-//! idling        when it has nothing, the drive waits 8 ms for its next request; of those that seek, only for the last one of their tree
+//! idling        when it has nothing, the drive waits 8 ms for its next request; of those that seek, only for the last one of their tree or group
 //! ```
 //!
 //! Within a queue requests go by block, and once a slice the oldest, if it is late ([`waiting`](super::waiting)). At most `quantum` requests of one queue are on the
 //! drive while others wait. Writes that nobody waits for get none as long as something is waited for on the drive, and then few at first.
-//! Facts of `block/cfq-iosched.c`, Linux 4.7. Left out: groups, and queues of processes that read side by side and become one. O(log n) for each
-//! I/O; nothing is allocated once there are as many queues as there get.
+//! Facts of `block/cfq-iosched.c`, Linux 4.7. Left out: queues of processes that read side by side and become one; each of them takes the drive from the other
+//! while it waits, as there before they become one. Differently from there, who comes while a queue is served that has nothing and is not waited for
+//! does not go to the front: there, where the drive is full, those whose answers came last go before all others for ever; and nobody is passed
+//! over for more than a second (`trees`). O(log n) for each I/O; nothing is allocated once there are as many queues as there get.
 
 mod card;
+mod groups;
 mod tests;
+mod trees;
 
 use crate::contract::{Next, Scheduler, View};
 use crate::ids::{IoId, StreamId};
@@ -23,7 +28,7 @@ use crate::io::{DriveDone, Io};
 use crate::list::Pool;
 use crate::measure::Tell;
 use crate::registry::Knobs;
-use crate::sorted::{Keyed, Sorted};
+use crate::sorted::Sorted;
 use crate::stream::{Class, Stream, Streams};
 use crate::units::{Blocks, Duration, Instant, Pba};
 
@@ -31,6 +36,8 @@ use super::habits::Habits;
 use super::queueing::Queueing;
 use super::waiting::{Arrival, Waiting};
 use card::{MEASURES, Settings};
+use groups::Groups;
+use trees::{Due, Tree};
 
 pub(super) use card::SPEC;
 
@@ -40,47 +47,14 @@ const SEEKS: u32 = 4;
 const CLOSE: Blocks = Blocks(8_192);
 /// So many requests at once, and a process is waited for though it seeks.
 const DEEP: usize = 4;
-/// A queue of the last class goes so long after the one before it.
-const IDLE_DELAY: Duration = Duration::from_ms(200);
-/// Ahead of all others of its tree.
-const FRONT: u64 = 1_000_000_000;
-/// A tree has at least so long.
-const LEAST: Duration = Duration::from_ms(2);
+/// The least that a slice is charged as which had no answer: a tick of Linux's clock.
+const TICK: Duration = Duration::from_ms(1);
 /// Writes in a row, for each level: four times so many of the most urgent one.
 const ASYNC_ROUND: u64 = 2;
 
-/// Trees of a class, in the order of their indexes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tree {
-    /// Writes that nobody waits for.
-    Async,
-    /// Queues that are not waited for one by one.
-    Seeking,
-    /// Queues that are waited for.
-    Waited,
-}
-
-const TREES: usize = 3;
-
-/// A queue in its tree, by when it is due.
-#[derive(Clone, Copy, Debug)]
-struct Due {
-    key: u64,
-    stamp: u64,
-    queue: usize,
-}
-
-impl Keyed for Due {
-    type Key = (u64, u64);
-
-    #[inline]
-    fn key(&self) -> (u64, u64) {
-        (self.key, self.stamp)
-    }
-}
-
 /// The requests of a process, or the writes of a priority that nobody waits for.
 struct Queue {
+    group: usize,
     class: Class,
     level: u8,
     sync: bool,
@@ -103,26 +77,30 @@ struct Queue {
 #[derive(Clone, Copy, Debug)]
 struct Slice {
     queue: usize,
+    chosen: Instant,
+    /// When its time began: when it was chosen, until the first answer.
     began: Instant,
     /// None before the first answer.
     end: Option<Instant>,
+    length: Duration,
     dispatched: u64,
+    /// Its time is over, and the drive waits for one more request, so that its group has work when it ends.
+    waits_for_more: bool,
 }
 
 struct Cfq {
     set: Settings,
     rotational: bool,
     queues: Vec<Queue>,
-    /// The queue of a stream, and of writes by class and level.
+    /// The queue of a stream.
     by_stream: Vec<Option<usize>>,
-    asyncs: [[Option<usize>; 8]; Class::ALL.len()],
+    /// Queues of streams that have gone to other groups: taken again when nothing of them is left.
+    orphans: Vec<usize>,
     homes: Vec<usize>,
     arrivals: Pool<Arrival>,
 
-    trees: [[Sorted<Due>; TREES]; Class::ALL.len()],
+    groups: Groups,
     stamps: u64,
-    /// Queues with work, of each class, smoothed.
-    average: [u64; Class::ALL.len()],
     busy: usize,
     busy_sync: usize,
 
@@ -148,12 +126,11 @@ impl Cfq {
             rotational,
             queues: Vec::new(),
             by_stream: Vec::new(),
-            asyncs: Default::default(),
+            orphans: Vec::new(),
             homes: Vec::new(),
             arrivals: Pool::default(),
-            trees: Default::default(),
+            groups: Groups::new(),
             stamps: 0,
-            average: [0; Class::ALL.len()],
             busy: 0,
             busy_sync: 0,
             active: None,
@@ -169,9 +146,11 @@ impl Cfq {
         }
     }
 
-    fn create(&mut self, now: Instant, stream: &Stream, sync: bool) -> usize {
+    /// A queue without requests; one whose stream has left it, if there is one.
+    fn create(&mut self, now: Instant, group: usize, stream: &Stream, sync: bool) -> usize {
         let waited_for = sync && stream.class != Class::Idle;
-        self.queues.push(Queue {
+        let queue = Queue {
+            group,
             class: stream.class,
             level: stream.level.min(7),
             sync,
@@ -184,43 +163,64 @@ impl Cfq {
             left: 0,
             checks_oldest: false,
             due: None,
-        });
-        self.queues.len() - 1
+        };
+        match self.orphans.iter().position(|at| self.has_nothing(*at)) {
+            Some(free) => {
+                let at = self.orphans.swap_remove(free);
+                self.queues[at] = queue;
+                at
+            }
+            None => {
+                self.queues.push(queue);
+                self.queues.len() - 1
+            }
+        }
+    }
+
+    /// Whether nothing of a queue is anywhere.
+    fn has_nothing(&self, at: usize) -> bool {
+        let queue = &self.queues[at];
+        let served = self.active.is_some_and(|slice| slice.queue == at);
+        queue.waiting.is_empty() && queue.dispatched == 0 && !served
     }
 
     /// The queue that a request goes to.
     fn home(&mut self, now: Instant, id: StreamId, stream: &Stream, sync: bool) -> usize {
+        let group = self.groups.of(id, stream);
         let (class, level) = (stream.class as usize, usize::from(stream.level.min(7)));
-        let known = match sync {
-            true => self.by_stream.get(id.index()).copied().flatten(),
-            false => self.asyncs[class][level],
-        };
-        let home = known.unwrap_or_else(|| self.create(now, stream, sync));
-        if sync {
-            if self.by_stream.len() <= id.index() {
-                self.by_stream.resize(id.index() + 1, None);
-            }
-            self.by_stream[id.index()] = Some(home);
-            let queue = &mut self.queues[home];
-            let changes = (queue.class, queue.level) != (stream.class, level as u8);
-            (queue.class, queue.level) = (stream.class, level as u8);
-            if changes && queue.due.is_some() {
-                self.leave_tree(home);
-                self.enter_tree(now, home, false);
-            }
-        } else {
-            self.asyncs[class][level] = Some(home);
+        if !sync {
+            let known = self.groups.at(group).asyncs[class][level];
+            let home = known.unwrap_or_else(|| self.create(now, group, stream, false));
+            self.groups.at_mut(group).asyncs[class][level] = Some(home);
+            return home;
+        }
+        if self.by_stream.len() <= id.index() {
+            self.by_stream.resize(id.index() + 1, None);
+        }
+        let known = self.by_stream[id.index()].filter(|at| self.stays(*at, group));
+        let home = known.unwrap_or_else(|| self.create(now, group, stream, true));
+        self.by_stream[id.index()] = Some(home);
+        let queue = &mut self.queues[home];
+        let changes = (queue.class, queue.level) != (stream.class, level as u8);
+        (queue.class, queue.level) = (stream.class, level as u8);
+        if changes && queue.due.is_some() {
+            self.leave_tree(home);
+            self.enter_tree(now, home, false);
         }
         home
     }
 
-    fn tree_of(&self, queue: usize) -> Tree {
-        let queue = &self.queues[queue];
-        match (queue.sync, queue.waited_for) {
-            (false, _) => Tree::Async,
-            (true, false) => Tree::Seeking,
-            (true, true) => Tree::Waited,
+    /// Whether a stream that is in this group keeps its queue. In another group it gets another one; what is left in the old one is served there.
+    fn stays(&mut self, at: usize, group: usize) -> bool {
+        if self.queues[at].group == group {
+            return true;
         }
+        let moves = self.has_nothing(at);
+        match moves {
+            true => self.queues[at].group = group,
+            false => self.orphans.push(at),
+        }
+        moves
     }
 
     /// The slice of a queue, as its level says.
@@ -232,17 +232,22 @@ impl Cfq {
     /// The same, if all are to have one within the target.
     fn slice_of(&mut self, queue: usize) -> Duration {
         let Queue {
-            sync, level, class, ..
+            group,
+            sync,
+            level,
+            class,
+            ..
         } = self.queues[queue];
         let whole = self.whole_slice(sync, level);
         if !self.set.low_latency {
             return Duration(whole as u64);
         }
-        let there = self.waiting_in(class) as u64;
-        let average = &mut self.average[class as usize];
+        let there = self.waiting_in(group, class) as u64;
+        let average = &mut self.groups.at_mut(group).average[class as usize];
         *average = (3 * there.max(*average) + there.min(*average) + 2) / 4;
-        let (base, target) = (self.set.slice[1].0 as i64, self.set.target.0 as i64);
-        let expected = base * *average as i64;
+        let expected = self.set.slice[1].0 as i64 * *average as i64;
+        let base = self.set.slice[1].0 as i64;
+        let target = self.groups.part(group, self.set.target).0 as i64;
         if expected <= target {
             return Duration(whole as u64);
         }
@@ -251,64 +256,22 @@ impl Cfq {
         Duration(fits.max(low.min(whole as u64)))
     }
 
-    fn waiting_in(&self, class: Class) -> usize {
-        let trees = &self.trees[class as usize];
-        let active = self.active.is_some_and(|slice| {
-            let queue = &self.queues[slice.queue];
-            queue.class == class && queue.due.is_none()
-        });
-        trees.iter().map(Sorted::len).sum::<usize>() + usize::from(active)
-    }
-
-    fn enter_tree(&mut self, now: Instant, at: usize, front: bool) {
-        let tree = self.tree_of(at);
-        let Queue {
-            class,
-            sync,
-            level,
-            left,
-            ..
-        } = self.queues[at];
-        let others = self.busy.saturating_sub(1) as i64;
-        let offset = others * (self.whole_slice(true, 0) - self.whole_slice(sync, level));
-        let line = &self.trees[class as usize][tree as usize];
-        // So that a front never falls below 0.
-        let now = now.0 + 1_000 * FRONT;
-        let key = match (class, front) {
-            (Class::Idle, _) => line.last().map_or(now, |last| last.key) + IDLE_DELAY.0,
-            (_, true) => line
-                .first()
-                .map_or(now, |first| first.key)
-                .saturating_sub(FRONT),
-            (_, false) => now.saturating_add_signed(offset - left),
-        };
-        self.stamps += 1;
-        let due = Due {
-            key,
-            stamp: self.stamps,
-            queue: at,
-        };
-        self.trees[class as usize][tree as usize].insert(due);
-        let queue = &mut self.queues[at];
-        queue.due = Some((tree, class, due));
-        if !front {
-            queue.left = 0;
-        }
-    }
-
-    fn leave_tree(&mut self, at: usize) {
-        let place = self.queues[at].due.take();
-        let (tree, class, due) = place.expect("it stands in a tree");
-        let taken = self.trees[class as usize][tree as usize].take(&due.key());
-        assert!(taken.is_some(), "queue {at} stands elsewhere");
-    }
-
     fn count_busy(&mut self, at: usize, change: isize) {
         self.busy = self.busy.checked_add_signed(change).expect("it was busy");
         if self.queues[at].sync {
             let busy = self.busy_sync.checked_add_signed(change);
             self.busy_sync = busy.expect("it was busy");
         }
+        let Queue { group, sync, .. } = self.queues[at];
+        match change {
+            1 => self.groups.enter(group, sync, self.counts_requests()),
+            _ => self.groups.leave(group, sync),
+        }
+    }
+
+    /// Where nobody is waited for and the drive has a queue, slices have no length: groups are charged by requests.
+    fn counts_requests(&self) -> bool {
+        self.set.slice_idle == Duration::ZERO && self.queueing.queues()
     }
 
     /// Whether the drive waits when this queue, which is served, has nothing.
@@ -322,7 +285,7 @@ impl Cfq {
             return true;
         }
         // The last one of its tree, if it is soon back.
-        let tree = &self.trees[queue.class as usize][self.tree_of(at) as usize];
+        let tree = self.in_tree(queue.group, queue.class, self.tree_of(at));
         let alone = tree.len() + usize::from(queue.due.is_none()) == 1;
         let soon = queue.habits.think_time();
         alone && queue.sync && soon.is_none_or(|time| time <= self.set.slice_idle)
@@ -373,12 +336,40 @@ impl Cfq {
             };
             self.queues[slice.queue].left = left;
         }
+        self.charge_group(now, &slice);
         self.active = None;
         if self.queues[slice.queue].waiting.is_empty() {
             self.count_busy(slice.queue, -1);
         } else {
             self.enter_tree(now, slice.queue, false);
         }
+    }
+
+    /// The group of the queue that was served is charged for it, and keeps what of it was served.
+    fn charge_group(&mut self, now: Instant, slice: &Slice) {
+        let Queue { group, sync, .. } = self.queues[slice.queue];
+        let used = match slice.end {
+            Some(_) if now > slice.began => now.since(slice.began).min(slice.length),
+            _ => now.since(slice.chosen).max(TICK),
+        };
+        let used = match sync || self.groups.at(group).busy_sync > 0 {
+            _ if self.counts_requests() => slice.dispatched,
+            true => used.0,
+            false => slice.length.0,
+        };
+        self.groups.charge(group, used);
+        self.groups
+            .keep(group, now, self.serving, self.serving_until);
+    }
+
+    /// Whether the drive waits for the only queue of its group though it would not wait for it otherwise.
+    fn idles_for_group(&self, at: usize) -> bool {
+        let queue = &self.queues[at];
+        let idle = self.set.group_idle;
+        let soon = queue.habits.think_time();
+        idle > Duration::ZERO
+            && self.groups.has_one_of_several(queue.group)
+            && soon.is_none_or(|time| time <= idle)
     }
 
     /// A queue that has a request now goes before the one that is served.
@@ -390,88 +381,37 @@ impl Cfq {
         if one.class == Class::Idle || other.class == Class::Idle {
             return one.class != Class::Idle;
         }
-        if one.class != other.class {
-            return one.class < other.class;
+        if one.class > other.class {
+            return false;
+        }
+        if one.class < other.class {
+            return one.group == other.group || one.sync && !other.sync;
         }
         if one.sync != other.sync {
             return one.sync;
         }
+        if one.group != other.group {
+            return false;
+        }
         let empty = other.waiting.is_empty();
         // The drive waits for the last one of those that seek.
-        let alone = self.trees[one.class as usize][Tree::Seeking as usize].len() == 1;
+        let alone = self.in_tree(one.group, one.class, Tree::Seeking).len() == 1;
         let seek = self.tree_of(at) == Tree::Seeking && self.serving.1 == Tree::Seeking && alone;
-        if self.slice_used(now) || seek && empty || empty && !self.should_idle(slice.queue) {
+        if self.slice_used(now) || seek && empty {
             return true;
         }
-        self.idling.is_some() && self.last_end.distance(io.at) <= CLOSE
-    }
-
-    /// Which class, which tree, which queue is next.
-    fn choose(&mut self, now: Instant) -> Option<usize> {
-        let busy = |class: &Class| {
-            self.trees[*class as usize]
-                .iter()
-                .any(|tree| !tree.is_empty())
-        };
-        let class = Class::ALL.into_iter().find(busy)?;
-        let count = self.trees[class as usize][self.serving.1 as usize].len();
-        let goes_on = class == self.serving.0 && count > 0 && now <= self.serving_until;
-        if class == Class::Idle || !goes_on {
-            self.choose_tree(now, class);
-        }
-        let (class, tree) = self.serving;
-        let first = self.trees[class as usize][tree as usize].first();
-        first.map(|due| due.queue)
-    }
-
-    fn choose_tree(&mut self, now: Instant, class: Class) {
-        const ALL: [Tree; TREES] = [Tree::Waited, Tree::Seeking, Tree::Async];
-        let first = |tree: &Tree| self.trees[class as usize][*tree as usize].first();
-        let due = ALL.into_iter().filter(|tree| first(tree).is_some());
-        let tree = due.min_by_key(|tree| first(tree).map(Keyed::key));
-        let tree = tree.expect("a queue waits");
-        let count = self.trees[class as usize][tree as usize].len() as u64;
-        let all = self.average[class as usize].max(self.waiting_in(class) as u64);
-        let target = self.set.target.0;
-        let slice = target * count / all.max(1);
-        let slice = match tree {
-            Tree::Async => {
-                let of_all = target * count / self.busy.max(1) as u64;
-                let [own, sync] = self.set.slice.map(|slice| slice.0);
-                scaled(slice.min(of_all), own, sync)
-            }
-            _ => slice.max(2 * self.set.slice_idle.0),
-        };
-        self.serving = (class, tree);
-        self.serving_until = now + Duration(slice).max(LEAST);
+        let near = self.last_end.distance(io.at) <= CLOSE;
+        self.idling.is_some() && (near || empty && !self.should_idle(slice.queue))
     }
 
     /// The queue of which a request may go next; none if there is none, or the drive waits.
     fn select(&mut self, now: Instant, rests: bool) -> Option<usize> {
         if let Some(slice) = self.active {
-            let queue = &self.queues[slice.queue];
-            let empty = queue.waiting.is_empty();
-            if !self.slice_used(now) {
-                if !empty {
-                    return Some(slice.queue);
-                }
-                if self.idling.is_some() {
-                    return None;
-                }
-                // It seeks, and has a long way to its end: the drive is faster than it asks.
-                let half = slice
-                    .end
-                    .is_none_or(|end| end.0.saturating_sub(now.0) > now.since(slice.began).0);
-                if queue.habits.seeks() > SEEKS && queue.waited_for && half {
-                    self.queues[slice.queue].deep = false;
-                    self.set_waited_for(now, slice.queue, false);
-                }
-                let queue = &self.queues[slice.queue];
-                if queue.dispatched > 0 && !rests && self.should_idle(slice.queue) {
-                    return None;
-                }
+            match self.goes_on(now, &slice, rests) {
+                Some(true) => return Some(slice.queue),
+                Some(false) => return None,
+                None => self.expire(now, false),
             }
-            self.expire(now, false);
         }
         let next = self.choose(now)?;
         self.leave_tree(next);
@@ -479,11 +419,48 @@ impl Cfq {
         self.slices += 1;
         self.active = Some(Slice {
             queue: next,
+            chosen: now,
             began: now,
             end: None,
+            length: Duration::ZERO,
             dispatched: 0,
+            waits_for_more: false,
         });
         Some(next)
+    }
+
+    /// Whether the queue that is served has a request to go next, or the drive waits for one; none if its slice is over.
+    fn goes_on(&mut self, now: Instant, slice: &Slice, rests: bool) -> Option<bool> {
+        let queue = &self.queues[slice.queue];
+        let empty = queue.waiting.is_empty();
+        if slice.waits_for_more && !empty {
+            return None;
+        }
+        if !self.slice_used(now) {
+            if !empty {
+                return Some(true);
+            }
+            if self.idling.is_some() {
+                return Some(false);
+            }
+            // It seeks, and has a long way to its end: the drive is faster than it asks.
+            let half = slice
+                .end
+                .is_none_or(|end| end.0.saturating_sub(now.0) > now.since(slice.began).0);
+            if queue.habits.seeks() > SEEKS && queue.waited_for && half {
+                self.queues[slice.queue].deep = false;
+                self.set_waited_for(now, slice.queue, false);
+            }
+        }
+        let queue = &self.queues[slice.queue];
+        let due = match self.slice_used(now) {
+            true => self.groups.has_one_of_several(queue.group) && empty,
+            false => true,
+        };
+        let own = due && queue.dispatched > 0 && self.should_idle(slice.queue);
+        let on_drive = self.groups.at(queue.group).on_drive > 0;
+        let waits = own || on_drive && self.idles_for_group(slice.queue);
+        (waits && !rests).then_some(false)
     }
 
     /// Whether the queue that is served may have one more request on the drive.
@@ -522,6 +499,55 @@ impl Cfq {
         dispatched < most
     }
 
+    /// A queue goes to the front of its tree, and the slice that goes on ends.
+    fn preempt(&mut self, now: Instant, at: usize) {
+        let slice = self.active.expect("a queue is served");
+        let other = self.tree_of(slice.queue);
+        self.expire(now, true);
+        if other != self.tree_of(at) {
+            self.groups.at_mut(self.queues[at].group).kept = None;
+        }
+        if self.queues[at].due.is_some() {
+            self.leave_tree(at);
+            self.enter_tree(now, at, true);
+        }
+    }
+
+    /// The queue that is served was answered.
+    fn served_is_answered(&mut self, now: Instant, mut slice: Slice) {
+        let at = slice.queue;
+        if slice.end.is_none() {
+            slice.length = self.slice_of(at);
+            (slice.began, slice.end) = (now, Some(now + slice.length));
+        }
+        let queue = &self.queues[at];
+        let think_time = queue.habits.think_time();
+        let nothing = queue.waiting.is_empty() && queue.dispatched == 0;
+        let end = slice.end.expect("it has begun");
+        let thinks =
+            |end: Instant| think_time.is_some_and(|time| time.0 > end.0.saturating_sub(now.0));
+        if nothing && (now >= end || thinks(end)) && self.idles_for_group(at) {
+            slice.end = Some(now + self.set.slice_idle.max(self.set.group_idle));
+            slice.waits_for_more = true;
+        }
+        self.active = Some(slice);
+        let queue = &self.queues[at];
+        if self.slice_used(now) || queue.class == Class::Idle {
+            return self.expire(now, true);
+        }
+        let end = slice.end.expect("it has begun");
+        if queue.sync && nothing && !thinks(end) {
+            let idle = match self.should_idle(at) {
+                true => Some(self.set.slice_idle),
+                false => Some(self.set.group_idle).filter(|_| self.idles_for_group(at)),
+            };
+            if let Some(idle) = idle {
+                self.waits += 1;
+                self.idling = Some(now + idle);
+            }
+        }
+    }
+
     fn catch_up(&mut self, now: Instant) {
         if let Some(until) = self.idling.take_if(|until| now >= *until)
             && self
@@ -543,6 +569,7 @@ impl Cfq {
         let (sync, class, level) = (queue.sync, queue.class, queue.level);
         self.last_end = stop.end();
         self.on_drive[usize::from(sync)] += 1;
+        self.groups.at_mut(self.queues[at].group).on_drive += 1;
         let slice = self.active.as_mut().expect("a queue is served");
         slice.dispatched += 1;
         let round = 2 * ASYNC_ROUND * u64::from(8 - level);
@@ -595,13 +622,7 @@ impl Scheduler for Cfq {
         if served {
             self.idling = None;
         } else if self.preempts(now, at, io) {
-            self.expire(now, true);
-            if self.queues[at].due.is_some() {
-                self.leave_tree(at);
-                self.enter_tree(now, at, true);
-                self.serving = (self.queues[at].class, self.tree_of(at));
-                self.serving_until = self.serving_until.max(now);
-            }
+            self.preempt(now, at);
         }
     }
 
@@ -620,7 +641,8 @@ impl Scheduler for Cfq {
         queue.habits.last_end = Some(after.at + after.len);
     }
 
-    fn withdraw(&mut self, io: &Io) {
+    fn withdraw(&mut self, now: Instant, io: &Io) {
+        self.catch_up(now);
         let at = self.homes[io.id.index()];
         let key = (io.at, io.sequence);
         let queue = &mut self.queues[at];
@@ -658,31 +680,13 @@ impl Scheduler for Cfq {
         queue.answered = Some(now);
         let sync = queue.sync;
         self.on_drive[usize::from(sync)] -= 1;
+        let group = queue.group;
+        self.groups.at_mut(group).on_drive -= 1;
         if sync && now > io.arrived + late {
             self.last_delayed = now;
         }
-        let Some(slice) = self.active.filter(|slice| slice.queue == at) else {
-            return;
-        };
-        if slice.end.is_none() {
-            let length = self.slice_of(at);
-            self.active = Some(Slice {
-                began: now,
-                end: Some(now + length),
-                ..slice
-            });
-        }
-        let queue = &self.queues[at];
-        if self.slice_used(now) || queue.class == Class::Idle {
-            self.expire(now, true);
-        } else if sync && queue.waiting.is_empty() && queue.dispatched == 0 {
-            let slice = self.active.expect("it is served");
-            let left = slice.end.map_or(0, |end| end.0 - now.0);
-            let thinks = queue.habits.think_time().is_some_and(|time| time.0 > left);
-            if self.should_idle(at) && !thinks {
-                self.waits += 1;
-                self.idling = Some(now + self.set.slice_idle);
-            }
+        if let Some(slice) = self.active.filter(|slice| slice.queue == at) {
+            self.served_is_answered(now, slice);
         }
     }
 
@@ -707,7 +711,12 @@ impl Scheduler for Cfq {
             assert_eq!(queue.due.is_some(), !served && !queue.waiting.is_empty());
         }
         assert_eq!(busy, self.busy);
-        let trees = self.trees.iter().flatten();
-        assert_eq!(in_trees, trees.map(Sorted::len).sum::<usize>());
+        let trees = self.groups.iter().flat_map(|group| &group.trees);
+        assert_eq!(in_trees, trees.flatten().map(Sorted::len).sum::<usize>());
+        let groups = || self.groups.iter();
+        assert_eq!(busy, groups().map(|group| group.busy).sum::<usize>());
+        let on_drive: u32 = groups().map(|group| group.on_drive).sum();
+        assert_eq!(on_drive, self.on_drive.iter().sum::<u32>());
+        self.groups.audit();
     }
 }

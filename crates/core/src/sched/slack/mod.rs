@@ -577,7 +577,7 @@ impl Scheduler for Slack {
         party.habits.last_end = Some(after.at + after.len);
     }
 
-    fn withdraw(&mut self, io: &Io) {
+    fn withdraw(&mut self, _now: Instant, io: &Io) {
         let at = self.homes[io.id.index()].at;
         let key = (io.at, io.sequence);
         self.parties[at]

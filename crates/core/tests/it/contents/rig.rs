@@ -1,9 +1,12 @@
 //! A whole stack over its drives in virtual time, one event after the other, with the model beside it.
 
+use std::collections::BTreeMap;
+
 use nearslot_core::config::{Assembly, StackConfig};
 use nearslot_core::contract::{Drive, Scheduler};
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::DriveDone;
+use nearslot_core::measure::Over;
 use nearslot_core::op::Op;
 use nearslot_core::registry::Survivors;
 use nearslot_core::request::Request;
@@ -69,6 +72,8 @@ pub(crate) struct Rig {
     pub(crate) medium: Option<Medium>,
     /// Requests that failed.
     pub(crate) failed: u64,
+    /// What the parts had counted at the last audit.
+    counted: BTreeMap<(&'static str, &'static str), u64>,
 }
 
 impl Rig {
@@ -106,6 +111,7 @@ impl Rig {
             failing: None,
             failed: 0,
             events: 0,
+            counted: BTreeMap::new(),
         }
     }
 
@@ -189,6 +195,7 @@ impl Rig {
         };
         built.stack.audit();
         (self.stack, self.drives) = (built.stack, built.drives);
+        self.counted.clear();
         self.contents.check_buffer(&self.stack);
         self.before = self.requests;
     }
@@ -253,8 +260,24 @@ impl Rig {
         let is_gone = failing.any(|failing| !failing.gone.is_empty());
         if is_gone || self.events.is_multiple_of(AUDIT_EVERY) {
             self.stack.audit();
+            self.check_counts_grow();
         }
         true
+    }
+
+    /// What parts count from the begin of a run never falls: else what was counted before the measured part could not be taken off.
+    fn check_counts_grow(&mut self) {
+        let mut counted = BTreeMap::new();
+        self.stack.tell(&mut |kind, measure, number| {
+            if measure.over != Over::Run {
+                *counted.entry((kind, measure.name)).or_default() += number;
+            }
+        });
+        for (of, before) in &self.counted {
+            let now = counted[of];
+            assert!(now >= *before, "{of:?} falls from {before} to {now}");
+        }
+        self.counted = counted;
     }
 
     /// The power goes now: is everything that was answered in the write buffer, or on a medium?

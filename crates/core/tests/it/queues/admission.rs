@@ -127,7 +127,7 @@ impl Scheduler for Strict {
         *found.expect("it waits") = *after;
     }
 
-    fn withdraw(&mut self, io: &Io) {
+    fn withdraw(&mut self, _now: Instant, io: &Io) {
         self.queue.retain(|other| other != io);
         self.has.count(io.op, -1);
     }

@@ -416,8 +416,8 @@ impl Scheduler for Punctual {
         }
     }
 
-    fn withdraw(&mut self, io: &Io) {
-        self.inner.withdraw(io);
+    fn withdraw(&mut self, now: Instant, io: &Io) {
+        self.inner.withdraw(now, io);
     }
 
     fn next(&mut self, view: &View<'_>) -> Next {

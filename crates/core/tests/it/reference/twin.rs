@@ -37,8 +37,8 @@ impl<D: Definition> Scheduler for Pair<D> {
         self.queue.push(*io);
     }
 
-    fn withdraw(&mut self, io: &Io) {
-        self.clever.withdraw(io);
+    fn withdraw(&mut self, now: Instant, io: &Io) {
+        self.clever.withdraw(now, io);
         self.literal.withdrawn(io);
         self.queue.retain(|other| other.id != io.id);
     }

@@ -251,7 +251,7 @@ impl Rig {
     pub(crate) fn withdraw(&mut self) -> Option<u64> {
         let fixed = self.waiting.values().filter(|io| !io.open);
         let io = *fixed.min_by_key(|io| io.sequence.wrapping_mul(0x9e37_79b9_7f4a_7c15))?;
-        self.scheduler.withdraw(&io);
+        self.scheduler.withdraw(self.now, &io);
         self.waiting.remove(&io.id);
         self.free.push(io.id);
         self.check();

@@ -390,10 +390,12 @@ fn claims() -> Vec<Group> {
     let groups = of.into_iter().map(|(name, words)| {
         let mut scenes = Vec::new();
         for word in words {
-            for sched in [
-                "bfq:low_latency=false",
-                "cfq",
-                "slack:targets_ms=1=90:admission=alone",
+            // The last one goes by weights and groups alone.
+            let shares = word.replace(":class=2=idle", "");
+            for (sched, word) in [
+                ("bfq:low_latency=false", &word),
+                ("cfq", &word),
+                ("slack:targets_ms=1=90:admission=alone", &shares),
             ] {
                 let settings = format!("drive=hp-c2247a sched={sched} claims={word} seed=7");
                 let load = "spc1:requests=500:bsu=1:streams=kinds";

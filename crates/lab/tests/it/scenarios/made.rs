@@ -218,14 +218,18 @@ fn claims_of(rng: &mut Rng, scenario: &str, parts: &mut Vec<String>) -> String {
         parts.push("claims none".to_owned());
         return "none".to_owned();
     }
-    let word = one(
-        rng,
-        &[
-            "told:weight=0=1000",
-            "told:weight=0=1 1=7 2=999:class=1=idle 0=real-time",
-            "told:level=0=0 1=7:group=1=3 2=3 3=9",
-        ],
-    );
+    let all = [
+        "told:weight=0=1000",
+        "told:weight=0=1 1=7 2=999:class=1=idle 0=real-time",
+        "told:level=0=0 1=7:group=1=3 2=3 3=9",
+    ];
+    // It goes by weights and groups alone.
+    let shares = [
+        all[0],
+        "told:weight=0=1 1=7 2=999",
+        "told:group=1=3 2=3 3=9",
+    ];
+    let word = one(rng, if asks("slack") { &shares } else { &all });
     parts.push("claims told".to_owned());
     word.to_owned()
 }

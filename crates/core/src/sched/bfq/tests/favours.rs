@@ -139,3 +139,78 @@ fn eight_queues_180_ms_apart_are_a_burst_and_not_favoured() {
         "others are busy: it may be an application"
     );
 }
+
+/// A process without favour reads so many blocks in one request that takes `ms`, after which the drive does not wait for it. From when on it would be soft
+/// real-time, in milliseconds.
+fn soft_from(blocks: u64, ms: u64) -> f64 {
+    let mut bench = without_favour();
+    let id = bench.read(1, 0, blocks);
+    let other = bench.read(2, 50_000_000, 8);
+    bench.queue_mut(1).raise = Raise::none(bench.now);
+    bench.queue_mut(1).habits.thinks_short = false;
+    let key = bench.own.home_of(StreamId(1)).unwrap();
+    bench.own.reweigh(key);
+    bench.start_at_last(id);
+    bench.wait(ms);
+    bench.answer(id);
+    assert!(
+        bench.own.in_service != Some(key),
+        "its turn is over, {other} waits"
+    );
+    bench.queue(1).raise.soft_from.since(Instant::ZERO).as_ms()
+}
+
+/// The other one is none that is favoured.
+fn without_favour() -> Bench<Bfq> {
+    let mut bench = Bench::new(true, &[]);
+    let plain = Stream {
+        level: 3,
+        ..Stream::UNKNOWN
+    };
+    bench.describe(2, plain);
+    bench
+}
+
+#[test]
+fn soft_real_time_is_who_comes_after_the_latest_of_three_instants() {
+    // 8 blocks take 1.1 ms at 7,000 a second: 12 ms after the end of the batch it is, which is the idling time and 4 ms.
+    assert_eq!(soft_from(8, 1), 13.0);
+    assert_eq!(soft_from(8, 5), 17.0);
+    // 700 blocks take 100 ms from when it began to have requests.
+    assert_eq!(soft_from(700, 1), 100.0);
+    assert_eq!(soft_from(700, 19), 100.0);
+    assert_eq!(soft_from(100, 19), 31.0, "14.3 ms are over before");
+    // The third: what was found before, which a quick phase has left far ahead.
+    let mut bench = without_favour();
+    let id = bench.read(1, 0, 8);
+    bench.queue_mut(1).raise = Raise::none(bench.now);
+    bench.queue_mut(1).raise.soft_from = at_ms(900);
+    let key = bench.own.home_of(StreamId(1)).unwrap();
+    bench.own.reweigh(key);
+    bench.serve(id, 1);
+    bench.pass(50);
+    assert_eq!(bench.start(), None, "the drive has waited in vain");
+    assert!(bench.own.in_service.is_none());
+    assert_eq!(bench.queue(1).raise.soft_from, at_ms(900));
+}
+
+#[test]
+fn who_comes_when_12_ms_are_over_to_the_nanosecond_is_greedy() {
+    let factor = |after: Duration| {
+        let mut bench = without_favour();
+        let id = bench.read(1, 0, 8);
+        bench.read(2, 50_000_000, 8);
+        bench.queue_mut(1).raise = Raise::none(bench.now);
+        bench.queue_mut(1).habits.thinks_short = false;
+        let key = bench.own.home_of(StreamId(1)).unwrap();
+        bench.own.reweigh(key);
+        bench.start_at_last(id);
+        bench.wait(1);
+        bench.answer(id);
+        bench.now += after;
+        bench.read(1, 8, 8);
+        bench.raise(1)
+    };
+    assert_eq!(factor(Duration::from_ms(12)), 1);
+    assert_eq!(factor(Duration::from_ms(12) + Duration(1)), 3_000);
+}

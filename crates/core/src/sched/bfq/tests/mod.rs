@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod favours;
+mod places;
 mod sharing;
 
 use super::*;
@@ -203,30 +204,27 @@ fn who_is_slow_or_times_out_with_a_third_left_is_charged_by_time() {
 
 #[test]
 fn who_comes_back_within_24_ms_goes_on_with_what_its_turn_left() {
-    // Two read in a row. The first one's turn ends as it has no more; the drive does not wait for it, as it thinks long.
+    // Its turn ends as it has no more; the drive does not wait for it, as it thinks long. Its budget was two thirds of 16,384, of which it
+    // got 8,000, which is its budget now.
     let run = |pause_ms| {
         let mut bench = Bench::plain();
-        let one = bench.read(1, 0, 1_000);
-        let other = bench.read(2, 1_000_000, 8);
+        let one = bench.read(1, 0, 8_000);
+        let other = bench.read(2, 10_000_000, 8);
         bench.queue_mut(1).habits.thinks_short = false;
-        bench.queue_mut(2).habits.thinks_short = false;
         bench.serve(one, 5);
-        let left = bench.queue(1).kept.unwrap();
-        assert_eq!(left, 16_384 * 2 / 3 - 1_000);
+        assert_eq!(bench.queue(1).kept, Some(10_922 - 8_000));
+        let entity = bench.queue(1).entity;
+        let finish = bench.own.fair.stamps(entity).1;
         assert_eq!(bench.start(), Some(other));
         bench.wait(pause_ms);
         bench.queue_mut(1).habits.io_bound = true;
-        let next = bench.read(1, 1_000, 8);
+        bench.read(1, 8_000, 8);
         let preempted = bench.own.in_service != bench.own.home_of(StreamId(2));
-        let entity = bench.queue(1).entity;
-        (preempted, bench.own.fair.budget(entity), next, left)
+        let goes_on = bench.own.fair.stamps(entity).0 == finish;
+        (preempted, bench.own.fair.budget(entity), goes_on)
     };
-    let (preempted, budget, _, _) = run(24);
-    assert!(preempted);
-    // The turn got 1,000 blocks, which is its budget now, and the most that is left of it.
-    assert_eq!(budget, 1_000);
-    let (_, budget, ..) = run(25);
-    assert_eq!(budget, 1_000);
+    assert_eq!(run(24), (true, 2_922, true));
+    assert!(matches!(run(25), (false, 8_000, _)));
 }
 
 #[test]
@@ -311,6 +309,14 @@ fn blocks_that_nobody_waits_for_count_three_times_unless_shares_differ() {
         100,
         "weights differ"
     );
+    let mut bench = Bench::plain();
+    let write = bench.write(1, 0, 100);
+    let key = bench.own.async_queue(&Claim::of(&Stream::UNKNOWN)).unwrap();
+    bench.own.queue_mut(key).raise.factor = 30;
+    bench.own.reweigh(key);
+    assert_eq!(bench.start(), Some(write));
+    let entity = bench.own.queue(key).entity;
+    assert_eq!(bench.own.fair.service(entity), 100, "they are favoured");
 }
 
 #[test]
@@ -391,80 +397,6 @@ fn no_waiting_for_throughput_on_flash_with_a_queue_nor_while_one_is_favoured() {
 }
 
 #[test]
-fn a_part_of_the_places_is_for_writes_and_less_while_one_is_favoured() {
-    let mut bench = Bench::new(true, &[("nr_requests", 64)]);
-    let most = |bench: &Bench<Bfq>, op, sync| {
-        let io = Io {
-            op,
-            sync,
-            stream: StreamId(99),
-            ..bench.ios[0]
-        };
-        (0..=64).find(|reads| {
-            let queued = Queued {
-                reads: *reads,
-                writes: 0,
-            };
-            !bench.own.admits(&io, &queued)
-        })
-    };
-    bench.read(1, 0, 8);
-    let all = |bench: &Bench<Bfq>| {
-        [(Op::Read, true), (Op::Write, true), (Op::Write, false)]
-            .map(|(op, sync)| most(bench, op, sync).unwrap())
-    };
-    assert_eq!(all(&bench), [64, 24, 12], "one is favoured");
-    bench.own.totals.raised = 0;
-    assert_eq!(all(&bench), [64, 48, 32]);
-    // Each has its share: two of the same weight, half each.
-    bench.own.totals.raised = 1;
-    bench.read(2, 1_000_000, 8);
-    for step in 1..40 {
-        bench.read(2, 1_000_000 + step * 8, 8);
-    }
-    let io = bench.ios[1];
-    assert!(!bench.own.admits(
-        &io,
-        &Queued {
-            reads: 41,
-            writes: 0
-        }
-    ));
-    assert!(bench.own.admits(
-        &bench.ios[0],
-        &Queued {
-            reads: 41,
-            writes: 0
-        }
-    ));
-    assert!(bench.own.admits(
-        &io,
-        &Queued {
-            reads: 0,
-            writes: 0
-        }
-    ));
-}
-
-/// Two of one weight share 64 places: 32 each, and four more for those who are beyond.
-#[test]
-fn beyond_its_share_a_process_may_take_one_place_of_each_word() {
-    let mut bench = Bench::new(true, &[("nr_requests", 64)]);
-    bench.read(1, 0, 8);
-    bench.read(2, 1_000_000, 8);
-    let io = bench.ios[1];
-    let queued = |reads| Queued { reads, writes: 0 };
-    let mut joined = 1;
-    while bench.own.admits(&io, &queued(1 + joined)) {
-        bench.read(2, 1_000_000 + u64::from(joined) * 8, 8);
-        joined += 1;
-    }
-    assert_eq!(joined, 36);
-    // Another one that is not beyond its own is let in.
-    assert!(bench.own.admits(&bench.ios[0], &queued(1 + joined)));
-}
-
-#[test]
 fn a_group_that_a_stream_leaves_loses_its_requests_to_the_other() {
     let mut bench = Bench::plain();
     let in_group = |group| Stream {
@@ -541,7 +473,7 @@ fn every_request_is_served_whatever_comes() {
                 7 if rng.chance(0.1) && !waiting.is_empty() => {
                     let at = rng.below(waiting.len() as u64) as usize;
                     let io = bench.ios[waiting.swap_remove(at) as usize];
-                    bench.own.withdraw(&io);
+                    bench.own.withdraw(bench.now, &io);
                     bench.own.audit();
                 }
                 8 if rng.chance(0.2) => {

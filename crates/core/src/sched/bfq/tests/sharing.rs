@@ -76,6 +76,7 @@ fn queues_created_together_become_one_at_once_on_flash_and_later_elsewhere() {
         bench.own.home_of(StreamId(1)),
         bench.own.home_of(StreamId(2))
     );
+    assert_eq!(bench.own.merged, 1, "it is counted");
     bench.wait(181);
     bench.read(3, 2_000_000, 8);
     assert_ne!(
@@ -102,6 +103,7 @@ fn queues_created_together_become_one_at_once_on_flash_and_later_elsewhere() {
         bench.own.home_of(StreamId(2))
     );
     assert!(bench.queue(1).stable);
+    assert_eq!(bench.own.merged, 1);
 }
 
 #[test]
@@ -129,4 +131,44 @@ fn a_waker_is_found_by_three_wakings_and_served_while_the_woken_is_waited_for() 
     }
     let waker = bench.queue(1).injection.waker;
     assert!(waker.is_some() && waker == bench.own.home_of(StreamId(2)));
+}
+
+#[test]
+fn the_limit_of_injection_is_found_anew_every_second() {
+    let limit = |after_ms: u64| {
+        let mut bench = Bench::plain();
+        let first = bench.read(1, 0, 8);
+        bench.serve(first, 1);
+        let injection = &mut bench.queue_mut(1).injection;
+        (injection.limit, injection.base) = (5, Some(Duration::from_ms(3)));
+        // It began at 0.
+        bench.pass(after_ms - 1);
+        bench.read(1, 8, 8);
+        let injection = &bench.queue(1).injection;
+        (injection.limit, injection.base.is_some())
+    };
+    assert_eq!(limit(999), (5, true));
+    assert_eq!(
+        limit(1_000),
+        (0, false),
+        "it is soon back, as far as is known"
+    );
+}
+
+/// A request is taken back long after it came: what is due then is found by that instant, not by the one at which its queue got work.
+#[test]
+fn a_request_is_taken_back_now_and_not_when_its_queue_began() {
+    let mut bench = Bench::plain();
+    let served = bench.read(1, 0, 8);
+    let taken = bench.read(2, 50_000_000, 8);
+    bench.serve(served, 2);
+    // The drive waits for the first until 10 ms.
+    assert_eq!((bench.start(), bench.waits_until), (None, Some(at_ms(10))));
+    bench.now = at_ms(30);
+    bench
+        .own
+        .withdraw(bench.now, &bench.ios[taken as usize].clone());
+    bench.own.audit();
+    assert!(bench.own.idling.is_none(), "nobody is waited for any more");
+    assert_eq!(bench.queue(1).turn_ended, at_ms(10));
 }

@@ -408,6 +408,12 @@ impl Fair {
         entity.budget.saturating_sub(entity.service)
     }
 
+    /// Its stamps.
+    #[cfg(test)]
+    pub(super) fn stamps(&self, id: EntityId) -> (Virtual, Virtual) {
+        (self.entity(id).start, self.entity(id).finish)
+    }
+
     /// Its budget.
     #[inline]
     pub(super) fn budget(&self, id: EntityId) -> u64 {

@@ -10,11 +10,6 @@ fn ms(ms: u64) -> Instant {
     Instant(ms * 1_000_000)
 }
 
-/// The stamps of an entity.
-fn stamps(fair: &Fair, id: EntityId) -> (Virtual, Virtual) {
-    (fair.entity(id).start, fair.entity(id).finish)
-}
-
 fn best_effort(weights: &[u64]) -> (Fair, Vec<EntityId>) {
     let mut fair = Fair::default();
     let ids = weights
@@ -29,15 +24,15 @@ fn finish_is_start_and_budget_by_weight_and_virtual_time_goes_by_all_weights() {
     let (mut fair, ids) = best_effort(&[40, 120]);
     fair.activate(ms(0), ids[0], 800, None);
     fair.activate(ms(0), ids[1], 1_200, None);
-    assert_eq!(stamps(&fair, ids[0]), (0, 20 * UNIT));
-    assert_eq!(stamps(&fair, ids[1]), (0, 10 * UNIT));
+    assert_eq!(fair.stamps(ids[0]), (0, 20 * UNIT));
+    assert_eq!(fair.stamps(ids[1]), (0, 10 * UNIT));
     assert_eq!(fair.begin(ms(0)), Some(ids[1]));
     fair.serve(ids[1], 1_600);
     assert_eq!(fair.tree(ids[0]).now, 10 * UNIT, "1,600 by 160");
     fair.end(ms(1), ids[1], Some(600));
     // It was served 1,600, more than its budget, and starts from there.
     let start = span(1_600, 120);
-    assert_eq!(stamps(&fair, ids[1]), (start, start + 5 * UNIT));
+    assert_eq!(fair.stamps(ids[1]), (start, start + 5 * UNIT));
 }
 
 #[test]
@@ -50,7 +45,7 @@ fn the_least_finish_goes_of_those_that_may_and_virtual_time_jumps_if_none_may() 
     fair.activate(ms(0), ids[1], 100, None);
     fair.activate(ms(0), ids[2], 60, None);
     fair.end(ms(0), ids[0], Some(10));
-    assert_eq!(stamps(&fair, ids[0]), (5 * UNIT, 6 * UNIT));
+    assert_eq!(fair.stamps(ids[0]), (5 * UNIT, 6 * UNIT));
     assert_eq!(fair.begin(ms(0)), Some(ids[0]), "the least finish of all");
     fair.serve(ids[0], 10);
     fair.end(ms(0), ids[0], Some(10));
@@ -75,7 +70,7 @@ fn who_pauses_gains_nothing() {
     assert_eq!(fair.entity(ids[0]).state, State::Resting);
     assert_eq!(fair.tree(ids[0]).weights, 20);
     fair.activate(ms(0), ids[0], 10, None);
-    assert_eq!(stamps(&fair, ids[0]), (10 * UNIT, 11 * UNIT));
+    assert_eq!(fair.stamps(ids[0]), (10 * UNIT, 11 * UNIT));
     assert_eq!(fair.begin(ms(0)), Some(ids[1]));
     fair.serve(ids[1], 100);
     fair.end(ms(0), ids[1], None);
@@ -98,7 +93,7 @@ fn who_comes_back_in_time_gets_the_place_that_it_would_have_had() {
         // Its finish is 9; V is 3, and 40 at last.
         fair.serve(ids[1], 1_110);
         fair.activate(ms(0), ids[0], 50, raise);
-        let (start, finish) = stamps(&fair, ids[0]);
+        let (start, finish) = fair.stamps(ids[0]);
         assert_eq!(finish - start, 5 * UNIT);
         let expected = match raise {
             None => 40 * UNIT,
@@ -139,20 +134,20 @@ fn a_weight_changes_with_the_next_stamps_and_of_who_is_served_at_once() {
     fair.activate(ms(0), ids[0], 100, None);
     fair.activate(ms(0), ids[1], 200, None);
     fair.reweigh(ids[0], Class::BestEffort, 300);
-    assert_eq!(stamps(&fair, ids[0]).1, 10 * UNIT);
+    assert_eq!(fair.stamps(ids[0]).1, 10 * UNIT);
     assert_eq!(fair.begin(ms(0)), Some(ids[0]));
     fair.reweigh(ids[0], Class::BestEffort, 100);
     assert_eq!(fair.tree(ids[0]).weights, 110);
     fair.serve(ids[0], 100);
     fair.end(ms(0), ids[0], Some(100));
-    assert_eq!(stamps(&fair, ids[0]), (UNIT, 2 * UNIT));
+    assert_eq!(fair.stamps(ids[0]), (UNIT, 2 * UNIT));
     fair.reweigh(ids[1], Class::RealTime, 50);
     assert_eq!(fair.begin(ms(0)), Some(ids[1]));
     assert_eq!(fair.entity(ids[1]).class, Class::BestEffort, "not yet");
     fair.end(ms(0), ids[1], Some(200));
     assert_eq!(fair.entity(ids[1]).class, Class::RealTime);
     assert_eq!(
-        stamps(&fair, ids[1]),
+        fair.stamps(ids[1]),
         (0, 4 * UNIT),
         "it starts with the time of its new class"
     );

@@ -2,12 +2,23 @@
 
 #![cfg(test)]
 
+mod sharing;
+
 use super::*;
 use crate::ids::GroupId;
+use crate::registry::KnobValue;
 use crate::sched::bench::{Bench, at_ms};
 
 fn cfq() -> Bench<Cfq> {
-    let knobs = Knobs::check("cfq", SPEC.knobs, &[]).unwrap();
+    with(&[])
+}
+
+fn with(given: &[(&str, f64)]) -> Bench<Cfq> {
+    let given = given
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), KnobValue::Number(*value)));
+    let given: Vec<_> = given.collect();
+    let knobs = Knobs::check("cfq", SPEC.knobs, &given).unwrap();
     Bench::of(Cfq::new(&knobs, true))
 }
 
