@@ -91,9 +91,9 @@ impl Habits {
         self.seeks = self.seeks << 1 | u32::from(seek);
     }
 
-    /// A request came when nothing of it was there, so long after the last answer; none if there was no answer.
-    pub(super) fn thought(&mut self, time: Option<Duration>, slice_idle: Duration) {
-        let time = time.unwrap_or(Duration::MAX).0.min(2 * slice_idle.0);
+    /// A request came when nothing of it was there, so long after the last answer.
+    pub(super) fn thought(&mut self, time: Duration, slice_idle: Duration) {
+        let time = time.0.min(2 * slice_idle.0);
         self.samples = (7 * self.samples + 256) / 8;
         self.total = (7 * self.total + 256 * time) / 8;
         self.mean = (self.total + 128) / self.samples;
@@ -173,7 +173,7 @@ mod tests {
         let idle = Duration::from_ms(8);
         let mut habits = Habits::new(ms(0), true);
         let mut thought = |time_ms| {
-            habits.thought(Some(Duration::from_ms(time_ms)), idle);
+            habits.thought(Duration::from_ms(time_ms), idle);
             (habits.samples, habits.mean, habits.is_soon_back(idle))
         };
         assert_eq!(thought(6), (32, 6_000_004, true));

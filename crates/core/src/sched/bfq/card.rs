@@ -25,6 +25,8 @@ pub(super) struct Settings {
     pub(super) raised_idle: Duration,
     pub(super) async_charge: u64,
     pub(super) foreign: u64,
+    /// What the first request of a process is taken to come behind.
+    pub(super) first_think: Duration,
 }
 
 impl Settings {
@@ -45,6 +47,10 @@ impl Settings {
             raised_idle: knobs.duration_ms("raised_idle_ms"),
             async_charge: knobs.integer("async_charge"),
             foreign: knobs.integer("foreign_requests"),
+            first_think: match knobs.choice("first_think") {
+                "long" => Duration::MAX,
+                _ => Duration::ZERO,
+            },
         }
     }
 }
@@ -141,6 +147,12 @@ pub(in crate::sched) static SPEC: Spec<dyn Scheduler> = Spec {
             4,
             0..=1_000_000,
             "requests of others on the drive from which on it waits for a favoured process, though no other is busy; 0 is never",
+        ),
+        Knob::choice(
+            "first_think",
+            "long",
+            &["long", "none"],
+            "the think time that counts before the first request of a process: long = twice slice_idle_ms, as in Linux since 6.9, whose clock stands while requests are gathered; none = nothing, as before",
         ),
     ],
     measures: MEASURES,

@@ -18,6 +18,8 @@ pub(super) struct Claim {
     pub(super) level: u8,
     /// Its weight without any favour.
     pub(super) weight: u64,
+    /// What was told of it, as if it had a group of its own, which never shares a queue with another.
+    pub(super) told: u16,
 }
 
 /// The weight of a process of which nothing is said: only such ones are ever favoured.
@@ -37,6 +39,7 @@ impl Claim {
             class: stream.class,
             level: stream.level,
             weight,
+            told: if alone { stream.weight } else { 0 },
         }
     }
 }

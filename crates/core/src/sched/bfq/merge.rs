@@ -8,6 +8,8 @@
 //! together      a queue, at once; else after 600 ms, if waiting for them would not make the drive do more. They stay together
 //! ```
 //!
+//! Who was told a weight of its own stands for a group of its own, so it shares with none that has another one.
+//!
 //! What was known of a process is kept for the time when it parts, and its favour goes with it. Facts of `bfq_setup_cooperator`,
 //! `bfq_merge_bfqqs`, `bfq_split_bfqq`, `bfq_do_or_sched_stable_merge`.
 
@@ -211,7 +213,10 @@ impl Bfq {
     }
 
     fn cooperate(&self, now: Instant, key: QueueKey, other: QueueKey) -> bool {
-        let same = |key: QueueKey| (self.queue(key).claim.group, self.queue(key).claim.class);
+        let same = |key: QueueKey| {
+            let claim = self.queue(key).claim;
+            (claim.group, claim.class, claim.told)
+        };
         let free = self.queue(other).merged_into.is_none() && self.queue(other).processes > 0;
         same(key) == same(other) && free && self.may_share(other) && !self.is_old(now, other)
     }
@@ -296,12 +301,9 @@ impl Bfq {
         key: QueueKey,
     ) -> QueueKey {
         let claim = self.queue(key).claim;
-        let alike = |other: &Claim| {
-            (other.group, other.class, other.level) == (claim.group, claim.class, claim.level)
-        };
         let last = self.created_last.filter(|last| {
             let last = self.alive(*last);
-            last.is_some_and(|last| now <= last.created + WINDOW && alike(&last.claim))
+            last.is_some_and(|last| now <= last.created + WINDOW && last.claim == claim)
         });
         let Some(last) = last else {
             self.created_last = Some(key);

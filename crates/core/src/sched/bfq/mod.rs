@@ -252,13 +252,15 @@ impl Bfq {
 
     /// What a request says of who asks.
     fn learn_habits(&mut self, now: Instant, key: QueueKey, io: &Io) {
-        let slice_idle = self.set.slice_idle;
+        let (slice_idle, first_think) = (self.set.slice_idle, self.set.first_think);
         let settled = self.settled(now, key);
         let rotational = self.rotational;
         let queue = self.queue_mut(key);
         if queue.is_idle() {
             let since = queue.answered.map(|answered| now.since(answered));
-            queue.habits.thought(since, slice_idle);
+            queue
+                .habits
+                .thought(since.unwrap_or(first_think), slice_idle);
         }
         let idles = queue.sync && queue.claim.class != Class::Idle && slice_idle > Duration::ZERO;
         let short = queue.habits.is_soon_back(slice_idle);

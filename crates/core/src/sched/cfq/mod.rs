@@ -599,8 +599,11 @@ impl Scheduler for Cfq {
         let (rotational, slice_idle) = (self.rotational, self.set.slice_idle);
         let queue = &mut self.queues[at];
         if queue.waiting.is_empty() && queue.dispatched == 0 {
+            // A first request comes behind no think time.
             let since = queue.answered.map(|answered| now.since(answered));
-            queue.habits.thought(since, slice_idle);
+            queue
+                .habits
+                .thought(since.unwrap_or(Duration::ZERO), slice_idle);
         }
         queue.habits.asked_at(rotational, io.at, io.len);
         queue.habits.last_end = Some(io.at + io.len);

@@ -540,7 +540,7 @@ impl Scheduler for Slack {
         let first = party.waiting.is_empty();
         if first && party.dispatched == 0 {
             let since = party.answered.map(|answered| now.since(answered));
-            party.habits.thought(since, idle);
+            party.habits.thought(since.unwrap_or(Duration::MAX), idle);
             party.had = party.had.max(self.floor);
         }
         party.habits.asked_at(rotational, io.at, io.len);

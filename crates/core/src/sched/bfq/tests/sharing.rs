@@ -107,6 +107,61 @@ fn queues_created_together_become_one_at_once_on_flash_and_later_elsewhere() {
 }
 
 #[test]
+fn who_was_told_another_weight_shares_no_queue() {
+    let shares = |rotational, close: bool, weight| {
+        let mut bench = Bench::new(rotational, &[("low_latency", 0)]);
+        bench.describe(
+            2,
+            Stream {
+                weight,
+                ..Stream::UNKNOWN
+            },
+        );
+        if !rotational {
+            (0..33).for_each(|_| bench.own.queueing.look(4, 9, None));
+        }
+        let first = bench.read(1, 1_000_000, 8);
+        bench.read(9, 9_000_000, 8);
+        assert_eq!(bench.start(), Some(first));
+        bench.wait(1);
+        if close {
+            bench.own.created_last = None;
+        }
+        bench.read(2, if close { 1_000_008 } else { 5_000_000 }, 8);
+        bench.own.home_of(StreamId(1)) == bench.own.home_of(StreamId(2))
+    };
+    assert!(shares(true, true, 100) && !shares(true, true, 500));
+    assert!(shares(false, false, 100) && !shares(false, false, 500));
+}
+
+#[test]
+fn a_first_request_comes_behind_a_long_think_time_or_behind_none() {
+    let soon_back = |first: &str| {
+        let value = KnobValue::Text(first.to_owned());
+        let knobs = Knobs::check("bfq", SPEC.knobs, &[("first_think".to_owned(), value)]).unwrap();
+        let mut bench = Bench::of(Bfq::new(&knobs, true));
+        // Three requests, each at once behind the last answer: of 16, 0 and 0 ms the moving mean is 4.7.
+        for turn in 0..3 {
+            let io = bench.read(1, 1_000 + 8 * turn, 8);
+            bench.start_at_last(io);
+            bench.wait(1);
+            bench.answer(io);
+            // While it is waited for, no think time counts.
+            bench.own.expire(bench.now, turn::Why::TooIdle, bench.now);
+        }
+        let habits = &bench.queue(1).habits;
+        (
+            habits.think_time(),
+            habits.is_soon_back(Duration::from_ms(8)),
+        )
+    };
+    assert_eq!(soon_back("none"), (Some(Duration(1)), true));
+    let (mean, soon) = soon_back("long");
+    let mean = mean.unwrap().0;
+    assert!((4_600_000..4_700_000).contains(&mean) && !soon, "{mean}");
+}
+
+#[test]
 fn a_waker_is_found_by_three_wakings_and_served_while_the_woken_is_waited_for() {
     let mut bench = Bench::new(true, &[("low_latency", 0), ("slice_idle_ms", 8)]);
     // 1 asks within 4 ms of each answer to 2, and thinks long.
