@@ -116,7 +116,7 @@ fn a_page_is_old_from_when_it_was_first_dirty_on() {
 #[test]
 fn what_is_dirty_behind_a_pass_of_old_pages_is_young() {
     let told = served(
-        "[workload]\nname = 'host'\nseconds = 59\n[[workload.process]]\nname = 'one'\nfile = '20MiB'\nrate_kb_s = 8192\nsteps = [{ write = '4KiB', at = 'random' }]",
+        "[workload]\nname = 'host'\nflush_depth = 1\nseconds = 59\n[[workload.process]]\nname = 'one'\nfile = '20MiB'\nrate_kb_s = 8192\nsteps = [{ write = '4KiB', at = 'random' }]",
     );
     let times = times(&told);
     let (first, last) = (times[0], times[times.len() - 1]);
