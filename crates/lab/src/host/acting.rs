@@ -424,3 +424,69 @@ impl Machine {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::tests::machine;
+
+    fn is_held(machine: &mut Machine, soiled: u64) -> bool {
+        machine.actors[0].soiled = soiled;
+        machine.is_held(0, Instant(2), (5, 9))
+    }
+
+    /// At 1,750 dirty pages of 2,000 the rate is the base rate: 32 pages are 1.31 ms, 200 are 8.19 ms.
+    #[test]
+    fn what_is_owed_adds_up_and_is_slept_from_10_ms_on() {
+        let mut machine = machine(1_750);
+        assert!(!is_held(&mut machine, 32));
+        let one = &machine.actors[0];
+        assert_eq!((one.owed.0 / 1_000, one.soiled), (1_310, 0));
+        assert!(!is_held(&mut machine, 200));
+        assert_eq!(machine.actors[0].owed.0 / 1_000, 9_502);
+        assert!(is_held(&mut machine, 32));
+        let one = &machine.actors[0];
+        let (again, page, end) = (false, 5, 9);
+        assert_eq!(one.doing, Doing::Held { again, page, end });
+        assert_eq!((one.owed.0, one.found.held.0 / 1_000), (0, 10_813));
+        // More than the background limit is dirty, so the flusher has begun.
+        assert!(machine.files.leaving > 0);
+    }
+
+    #[test]
+    fn who_is_free_owes_nothing() {
+        let mut machine = machine(1_500);
+        machine.actors[0].owed = Duration::from_ms(5);
+        assert!(!is_held(&mut machine, 32));
+        assert_eq!(machine.actors[0].owed, Duration(0));
+    }
+
+    #[test]
+    fn who_stands_at_the_limit_looks_again_when_it_wakes() {
+        let mut machine = machine(1_999);
+        assert!(!is_held(&mut machine, 1));
+        machine.soil(0, Instant(2), 1_999);
+        assert_eq!(machine.actors[0].soiled, 1);
+        machine.actors[0].computed = Duration(0);
+        assert!(is_held(&mut machine, 1));
+        let (again, page, end) = (true, 5, 9);
+        assert_eq!(machine.actors[0].doing, Doing::Held { again, page, end });
+        assert!(!machine.held(0, Instant(3), true, (5, 9)));
+        assert_eq!(machine.actors[0].doing, Doing::Held { again, page, end });
+    }
+
+    /// 1,750 are dirty: it may dirty 32 until it looks. A page that is dirty already does not count.
+    #[test]
+    fn who_has_dirtied_its_allotment_looks_at_the_limits() {
+        let mut machine = machine(1_750);
+        machine.soil(0, Instant(2), 7);
+        assert_eq!(machine.actors[0].soiled, 0);
+        machine.actors[0].soiled = 31;
+        machine.look_at_limits(0, (5, 9));
+        assert_eq!(machine.actors[0].doing, Doing::Round);
+        machine.actors[0].soiled = 32;
+        machine.look_at_limits(0, (5, 9));
+        let (again, page, end) = (true, 5, 9);
+        assert_eq!(machine.actors[0].doing, Doing::Held { again, page, end });
+    }
+}

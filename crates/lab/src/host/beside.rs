@@ -155,6 +155,10 @@ mod tests {
             ]
         );
         assert_eq!(made("5r4w-seq", Duration(0)).len(), 2);
+        let made_of = made("5r4w-seq", two);
+        assert_eq!((made_of[2].start, made_of[2].every), (two, Some(two)));
+        let page = |step: &Step| matches!(step, Step::Read(one) | Step::Write(one) if (one.pages, one.times) == (1, 1));
+        assert!(made_of[..2].iter().all(|one| page(&one.steps[0])));
         assert_eq!(made("5r-seq", two).len(), 1);
     }
 }

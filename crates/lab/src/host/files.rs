@@ -265,4 +265,19 @@ mod tests {
         files.bring(0, 2, false);
         assert_eq!(present(&files), [2]);
     }
+
+    #[test]
+    fn a_page_on_its_way_in_stays_and_what_is_on_its_way_out_counts_as_dirty() {
+        let mut files = Files::new(0, 2);
+        files.add(8);
+        files.bring(0, 1, true);
+        files.bring(0, 2, false);
+        files.bring(0, 3, false);
+        files.came(0, 1, true);
+        assert_eq!(present(&files), [1, 3]);
+        files.soil((0, 1), Instant(1), 7);
+        files.send(0, 1, 1);
+        files.soil((0, 3), Instant(2), 7);
+        assert_eq!(files.most_dirty, 2);
+    }
 }

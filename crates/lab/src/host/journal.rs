@@ -104,3 +104,25 @@ impl Machine {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::tests::settings;
+
+    #[test]
+    fn the_journal_has_a_sixteenth_of_the_files_half_and_room_for_a_commit() {
+        let of = |blocks: u64, journal_pages| {
+            area(&Settings {
+                files: (blocks / 2, blocks),
+                journal_pages,
+                ..settings()
+            })
+        };
+        assert_eq!(of(1 << 21, 8), 1 << 16);
+        // 128 MiB at most, in whole pages, and 1,024 pages of a commit in a small volume.
+        assert_eq!(of(312_500_000, 8), 262_144);
+        assert_eq!(of(1_000_000, 8), 31_248);
+        assert_eq!(of(1 << 14, 1_024), 8_192);
+    }
+}

@@ -423,3 +423,38 @@ impl Machine {
         self.files.dirty + self.files.leaving
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 10,000 pages of memory: the flusher begins above 1,000 dirty ones, and writers stand at 2,000.
+    pub(super) fn settings() -> Settings {
+        Settings {
+            files: (1 << 20, 1 << 21),
+            memory: 10_000,
+            dirty_percent: (10, 20),
+            periodic: (Duration::from_ms(5_000), Duration::from_ms(30_000)),
+            read_ahead: 32,
+            longest: 128,
+            anonymous: true,
+            journal_pages: 8,
+            flush_depth: 1,
+            copy: Duration::from_us(1),
+            counted: Duration::from_ms(10_000),
+            end: Instant(60_000_000_000),
+            seed: 1,
+        }
+    }
+
+    /// A host of one process, with a file of 4,000 pages of which the first are dirty.
+    pub(super) fn machine(dirty: u64) -> Machine {
+        let told = r#"[{ "name": "one", "file": 16384000, "steps": [{ "write": "4KiB" }] }]"#;
+        let told = told::processes(told, &|_| unreachable!("none starts")).unwrap();
+        let mut machine = Machine::new(told, settings()).unwrap();
+        for page in 0..dirty {
+            machine.files.soil((0, page), Instant(1), 1);
+        }
+        machine
+    }
+}

@@ -183,4 +183,45 @@ mod tests {
         pacing.takes = 1e9;
         assert_eq!(pacing.chunk(), 25 * 1_024);
     }
+
+    /// 100 pages in a fifth of a second are 500 a second, which counts for a fifteenth of three seconds.
+    #[test]
+    fn what_the_drive_takes_is_looked_at_each_fifth_of_a_second() {
+        let mut pacing = Pacing::new(1_000, 2_000);
+        pacing.wrote(Instant(199_999_999), 40, 0);
+        assert_eq!(pacing.takes, FIRST_RATE);
+        pacing.wrote(Instant(200_000_000), 60, 0);
+        let expected = FIRST_RATE + (500.0 - FIRST_RATE) / 15.0;
+        assert!((pacing.takes - expected).abs() < 1e-6, "{}", pacing.takes);
+        // Nothing was written: nothing new is known.
+        pacing.look(Instant(600_000_000), 0);
+        assert!((pacing.takes - expected).abs() < 1e-6, "{}", pacing.takes);
+        // Four seconds are more than the three that count.
+        pacing.wrote(Instant(4_600_000_000), 400, 0);
+        assert!((pacing.takes - 100.0).abs() < 1e-6, "{}", pacing.takes);
+    }
+
+    #[test]
+    fn the_base_rate_moves_only_while_writers_are_held_and_not_beyond_what_the_drive_takes() {
+        let mut pacing = Pacing::new(1_000, 2_000);
+        pacing.base = 100.0;
+        (pacing.dirtied, pacing.since) = (10, Instant::ZERO);
+        pacing.look(Instant(200_000_000), 1_500);
+        assert_eq!(pacing.base, 100.0);
+        // One page in a fifth of a second are 5 a second, far fewer than the drive takes: half way to that.
+        pacing.dirtied = 1;
+        pacing.look(Instant(400_000_000), 1_750);
+        assert!(
+            (pacing.base - f64::midpoint(100.0, FIRST_RATE)).abs() < 1e-6,
+            "{}",
+            pacing.base
+        );
+    }
+
+    #[test]
+    fn nobody_sleeps_longer_than_the_longest_pause() {
+        let mut pacing = Pacing::new(1_000, 2_000);
+        let pause = pacing.pause(Instant(1), 1_000_000, 1_750);
+        assert_eq!(pause, Some((LONGEST_PAUSE, false)));
+    }
 }

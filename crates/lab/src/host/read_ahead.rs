@@ -136,4 +136,34 @@ mod tests {
             [4, 4, 8, 32, 32, 32]
         );
     }
+
+    /// What Linux calls a sequential miss: at the front, on from the last page, or for more than a window.
+    #[test]
+    fn who_begins_or_goes_on_gets_a_window_though_it_was_elsewhere() {
+        let mut window = Window::default();
+        assert_eq!(window.miss(700, 1, 32), span(700, 1));
+        assert_eq!(window.miss(0, 1, 32), span(0, 4));
+        assert_eq!(window.miss(300, 40, 32), span(300, 32));
+        // It finds a page that somebody else brought, and goes on behind that.
+        assert_eq!(window.hit(6, 32), None);
+        assert_eq!(window.miss(7, 1, 32), span(7, 4));
+    }
+
+    #[test]
+    fn a_window_that_is_all_asked_for_brings_the_next_one_with_its_first_page() {
+        let mut window = Window::default();
+        assert_eq!(window.miss(0, 32, 32), span(0, 32));
+        assert_eq!(window.hit(0, 32), Some(span(32, 32)));
+        assert_eq!(window.hit(32, 32), Some(span(64, 32)));
+    }
+
+    /// Pages that went before they were read: the next window is that behind the present one.
+    #[test]
+    fn a_miss_at_the_mark_or_behind_the_window_goes_on_with_the_windows() {
+        let mut window = Window::default();
+        assert_eq!(window.miss(0, 1, 32), span(0, 4));
+        assert_eq!(window.miss(1, 1, 32), span(4, 8));
+        assert_eq!(window.hit(11, 32), None);
+        assert_eq!(window.miss(12, 1, 32), span(12, 16));
+    }
 }

@@ -90,3 +90,67 @@ impl Sync {
         self.marked.count() == 0 && self.before.count() == 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bits(pages: &[u64]) -> Bits {
+        let mut bits = Bits::none(64);
+        for page in pages {
+            bits.add(*page);
+        }
+        bits
+    }
+
+    #[test]
+    fn a_run_ends_before_a_page_that_is_on_its_way_out() {
+        let (dirty, leaving) = (bits(&[4, 5, 6, 7]), bits(&[6]));
+        assert_eq!(sendable((&dirty, &leaving), 4, 8), 2);
+        assert_eq!(sendable((&dirty, &leaving), 4, 1), 1);
+        assert_eq!(sendable((&dirty, &leaving), 7, 8), 1);
+    }
+
+    /// Pages 1 and 2 are dirty, 2 and 5 on their way out: 2 is sent when it is there, and was not waited for before that.
+    #[test]
+    fn a_page_that_is_on_its_way_and_dirty_again_is_waited_for_twice() {
+        let (dirty, leaving) = (bits(&[1, 2]), bits(&[2, 5]));
+        let mut sync = Sync::of((&dirty, &leaving), By::Flusher);
+        assert_eq!(sync.next((&dirty, &leaving), 8), Some((1, 1)));
+        sync.flying = 1;
+        let (dirty, leaving) = (bits(&[2]), bits(&[1, 2, 5]));
+        assert_eq!(sync.next((&dirty, &leaving), 8), None);
+        sync.written(5, 1);
+        sync.written(2, 1);
+        // It is dirty still, but the one that was sent has not come back: nothing is looked at anew until it has.
+        let leaving = bits(&[1]);
+        assert_eq!(sync.next((&dirty, &leaving), 8), None);
+        sync.written(1, 1);
+        sync.flying = 0;
+        assert!(!sync.is_done());
+        assert_eq!(sync.next((&dirty, &bits(&[])), 8), Some((2, 1)));
+        sync.written(2, 1);
+        assert!(sync.is_done());
+    }
+
+    #[test]
+    fn what_was_on_its_way_is_waited_for_by_who_has_nothing_to_send() {
+        let (dirty, leaving) = (bits(&[]), bits(&[3]));
+        let mut sync = Sync::of((&dirty, &leaving), By::Process(1));
+        assert!(!sync.is_done());
+        assert_eq!(sync.next((&dirty, &leaving), 8), None);
+        sync.written(3, 1);
+        assert!(sync.is_done());
+    }
+
+    /// Page 3 is dirtied later, and page 1 is written by somebody else.
+    #[test]
+    fn only_what_was_dirty_then_is_sent() {
+        let mut sync = Sync::of((&bits(&[1, 2, 7]), &bits(&[])), By::Flusher);
+        assert_eq!(sync.next((&bits(&[2, 3, 7]), &bits(&[1])), 8), Some((2, 1)));
+        assert_eq!(sync.next((&bits(&[3, 7]), &bits(&[1, 2])), 8), Some((7, 1)));
+        assert_eq!(sync.next((&bits(&[3]), &bits(&[1, 2, 7])), 8), None);
+        sync.written(1, 7);
+        assert!(sync.is_done());
+    }
+}

@@ -376,6 +376,12 @@ mod tests {
             .filter(|item| item.kind == Kind::Fsync)
             .count();
         assert_eq!(fsyncs, 8);
+        let first = lowriter.items.iter().position(|item| item.kind.writes());
+        assert!(first.unwrap() >= reads.len() / 2, "{first:?}");
+        let begins = |pair: &[&Item]| pair[0].kind == Kind::Read && pair[1].kind == Kind::Ahead;
+        let bursts = reads.windows(2).filter(|pair| begins(pair)).count();
+        // That of the first is not behind a read.
+        assert_eq!((reads[0].kind, bursts + 1), (Kind::Ahead, 24));
         assert_eq!(lowriter, ALL[2].made(1, u64::MAX));
         assert_ne!(lowriter, ALL[2].made(2, u64::MAX));
         assert!(ALL[2].made(1, 1 << 20).check(1 << 20).is_ok());
