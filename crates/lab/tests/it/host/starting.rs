@@ -140,7 +140,44 @@ fn who_waits_waits_for_all_that_its_process_reads_ahead_and_so_does_who_is_up() 
         let told = launched(rows, "", Some(fails));
         assert_eq!(found(&told, "launch").failed, 1, "{fails}");
         assert!(found(&told, "launch").ended);
+        assert_eq!((number(&told, "up"), number(&told, "not_up")), (0.0, 1.0));
+        assert!(
+            !told
+                .made
+                .workload
+                .measures()
+                .iter()
+                .any(|(name, _)| *name == "startup_s")
+        );
     }
+}
+
+/// Four requests of 4 KiB, three of them ahead, in 4.001 ms.
+#[test]
+fn what_is_read_ahead_is_read_by_who_starts() {
+    let rows = "a,0,ahead,800,8\na,0,ahead,808,8\na,0,read,1600,8\na,0,ahead,816,8\n";
+    let told = launched(rows, "", None);
+    let read = found(&told, "launch").read_mb_s;
+    assert!((read - 4.0 * 4.096 / 4.001).abs() < 1e-3, "{read}");
+}
+
+/// A claim for a stream that asks has its effect; one for a stream that there is not is warned of.
+#[test]
+fn what_is_told_of_streams_that_ask_for_nothing_is_warned_of() {
+    let warned = |claims: &str| {
+        let load = format!(
+            "drive = 'null'\nsched = 'bfq'\nclaims = {claims}\nworkload = 'host:beside=2r-seq:seconds=1'"
+        );
+        let warnings = results(&load).unwrap().warnings.into_iter();
+        let told = warnings.filter(|one| one.kind == WarningKind::UnheardStreams);
+        told.map(|one| one.text).collect::<Vec<_>>()
+    };
+    assert!(warned("{ name = 'told', weight = '1=300 2=50' }").is_empty());
+    let told = warned("{ name = 'told', weight = '1=300 7=50', class = '9=idle' }");
+    assert_eq!(
+        told,
+        ["what is said of streams that asked for nothing had no effect: 7 (weight) and 9 (class)"]
+    );
 }
 
 #[test]

@@ -29,6 +29,14 @@ const WRONG: &[(&str, &str)] = &[
         "host.launch_s = 3 (allowed: beside an application",
     ),
     (
+        "workload = 'host:beside=1r-seq:counted_s=3'",
+        "host.counted_s = 3 (allowed: where an application starts beside others",
+    ),
+    (
+        "workload = 'host:launch=xterm:counted_s=3'",
+        "host.counted_s = 3 (allowed: where an application starts beside others",
+    ),
+    (
         "workload = 'host:launch=xterm:file=1GiB'",
         "host.file = 1GiB (allowed: beside readers or writers",
     ),
