@@ -158,7 +158,7 @@ pub(crate) mod tests {
     impl Scheduler for Counting {
         fn insert(&mut self, _: Instant, _: &Io, _: &Streams) {}
 
-        fn withdraw(&mut self, _io: &Io) {}
+        fn withdraw(&mut self, _now: Instant, _io: &Io) {}
 
         fn next(&mut self, _view: &View<'_>) -> Next {
             Next::Empty
