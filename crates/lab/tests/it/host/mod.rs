@@ -19,7 +19,6 @@ use nearslot_lab::outcome::{Results, Run};
 use nearslot_lab::run::{RunError, Wanted, compare};
 use nearslot_lab::scenario::{Load, Scenario};
 use nearslot_lab::sim::Control;
-use nearslot_lab::warning::WarningKind;
 use nearslot_lab::workload::{LoadEnv, Synthetic, synthetic};
 
 /// A volume of 1 GiB, whose files begin behind the journal in the second half.

@@ -1,6 +1,7 @@
 //! Applications that start, and what is told of them.
 
 use nearslot_core::op::Op;
+use nearslot_lab::warning::WarningKind;
 
 use super::{BLOCKS, FILES, Served, found, number, results, run, served, served_failing, who};
 
