@@ -70,7 +70,7 @@ impl Scheduler for Picky {
         io.at.0 < 100 || queued.all() == 0
     }
 
-    fn withdraw(&mut self, _io: &Io) {
+    fn withdraw(&mut self, _now: Instant, _io: &Io) {
         panic!("nothing here has alternatives");
     }
 

@@ -41,7 +41,7 @@ impl Scheduler for Window {
         }
     }
 
-    fn withdraw(&mut self, _io: &Io) {
+    fn withdraw(&mut self, _now: Instant, _io: &Io) {
         panic!("nothing here has alternatives");
     }
 
@@ -290,7 +290,7 @@ impl Scheduler for Onlooker {
         self.0.push_back(io.id);
     }
 
-    fn withdraw(&mut self, _io: &Io) {}
+    fn withdraw(&mut self, _now: Instant, _io: &Io) {}
 
     fn next(&mut self, view: &View<'_>) -> Next {
         assert_eq!((view.in_flight, view.depth), (self.1, 3));

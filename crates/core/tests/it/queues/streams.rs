@@ -36,7 +36,7 @@ impl Scheduler for Listener {
         self.queue.push_back(*io);
     }
 
-    fn withdraw(&mut self, _io: &Io) {
+    fn withdraw(&mut self, _now: Instant, _io: &Io) {
         panic!("nothing here has alternatives");
     }
 

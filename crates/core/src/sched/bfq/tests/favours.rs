@@ -141,8 +141,8 @@ fn eight_queues_180_ms_apart_are_a_burst_and_not_favoured() {
 }
 
 /// A process without favour reads so many blocks in one request that takes `ms`, after which the drive does not wait for it. From when on it would be soft
-/// real-time, in milliseconds.
-fn soft_from(blocks: u64, ms: u64) -> f64 {
+/// real-time.
+fn soft_from(blocks: u64, ms: u64) -> Instant {
     let mut bench = without_favour();
     let id = bench.read(1, 0, blocks);
     let other = bench.read(2, 50_000_000, 8);
@@ -157,7 +157,7 @@ fn soft_from(blocks: u64, ms: u64) -> f64 {
         bench.own.in_service != Some(key),
         "its turn is over, {other} waits"
     );
-    bench.queue(1).raise.soft_from.since(Instant::ZERO).as_ms()
+    bench.queue(1).raise.soft_from
 }
 
 /// The other one is none that is favoured.
@@ -174,12 +174,12 @@ fn without_favour() -> Bench<Bfq> {
 #[test]
 fn soft_real_time_is_who_comes_after_the_latest_of_three_instants() {
     // 8 blocks take 1.1 ms at 7,000 a second: 12 ms after the end of the batch it is, which is the idling time and 4 ms.
-    assert_eq!(soft_from(8, 1), 13.0);
-    assert_eq!(soft_from(8, 5), 17.0);
+    assert_eq!(soft_from(8, 1), at_ms(13));
+    assert_eq!(soft_from(8, 5), at_ms(17));
     // 700 blocks take 100 ms from when it began to have requests.
-    assert_eq!(soft_from(700, 1), 100.0);
-    assert_eq!(soft_from(700, 19), 100.0);
-    assert_eq!(soft_from(100, 19), 31.0, "14.3 ms are over before");
+    assert_eq!(soft_from(700, 1), at_ms(100));
+    assert_eq!(soft_from(700, 19), at_ms(100));
+    assert_eq!(soft_from(100, 19), at_ms(31), "14.3 ms are over before");
     // The third: what was found before, which a quick phase has left far ahead.
     let mut bench = without_favour();
     let id = bench.read(1, 0, 8);
