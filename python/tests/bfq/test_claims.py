@@ -48,6 +48,7 @@ def start(marks: dict[str, Any], took: float | None, **numbers: float) -> Row:
         "device_mb_s": 50.0,
         "held_s": 1.0,
         "write_longest_s": 1.0,
+        "duration_s": 20.0,
         "simulated_in_s": 0.1,
         **numbers,
     }

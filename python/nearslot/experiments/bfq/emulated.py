@@ -9,7 +9,7 @@ from ...scenario import Scenario
 from ..table import Cell, Row, simulated
 from ..verdict import Where
 from .options import Options
-from .setup import IDLE, LAUNCH_S, SCHEDULERS, at, cell, numbers, scenario
+from .setup import IDLE, LAUNCH_S, PRESENT, at, cell, numbers, scenario
 
 DRIVE = "emulated-7200-150mb"
 READERS = "10r-seq"
@@ -71,6 +71,6 @@ def start(
     **host: object,
 ) -> Cell:
     """A start-up beside the readers, or beside nobody."""
-    word = SCHEDULERS[sched] + (f":{settings}" if settings else "")
+    word = PRESENT[sched] + (f":{settings}" if settings else "")
     one = scenario(options, "HITACHI", load, application, word, **_host(load, host))
     return cell(options, one.replace(drive=drive), at("kernel", load, application, sched, cause))

@@ -11,7 +11,7 @@ from ..verdict import Check, Kind, Mean, at_least, exactly, within
 from . import variants
 from .emulated import APPLICATIONS, HOST, READERS, alone, readers, readers_marks, start
 from .options import Options
-from .setup import BFQ, SCHEDULERS, at, told, up
+from .setup import BFQ, PRESENT, at, told, up
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def cells(options: Options) -> list[Cell]:
     found = [
         readers(
             options,
-            alone(options, SCHEDULERS[row.sched], request_max=size),
+            alone(options, PRESENT[row.sched], request_max=size),
             readers_marks(row.sched, size),
         )
         for row in ROWS

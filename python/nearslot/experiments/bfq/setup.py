@@ -30,12 +30,15 @@ BFQ, NONE = "bfq", "none"
 POOL = 64
 """Requests of a scheduler for a drive with a queue of 32, in Linux."""
 SCHEDULERS = {
-    BFQ: f"bfq:nr_requests={POOL}",
+    BFQ: f"bfq:nr_requests={POOL}:first_think=none",
     "cfq": "cfq",
     "mq-deadline": f"mq-deadline:nr_requests={POOL}",
     "kyber": f"kyber:nr_requests={POOL}",
     NONE: "fcfs",
 }
+"""As in the kernels of the pages, which are older than Linux 6.9."""
+PRESENT = {**SCHEDULERS, BFQ: f"bfq:nr_requests={POOL}"}
+"""As in the kernel whose own schedulers were measured."""
 OTHERS = tuple(name for name in SCHEDULERS if name != BFQ)
 
 LAUNCH_S = 7.0
@@ -83,6 +86,7 @@ def numbers(options: Options, run: Run) -> Row:
         "device_mb_s": run.throughput_mb_s,
         "held_s": host["held_s"],
         "write_longest_s": run.write_response_ms.max / 1000 if run.write_response_ms else 0.0,
+        "duration_s": run.duration_s,
         "simulated_in_s": run.simulated_in_s,
     }
 

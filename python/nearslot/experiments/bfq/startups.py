@@ -209,13 +209,16 @@ def price(table: Table) -> Found:
             for name in SCHEDULERS
         )
         pieces.append(f"{load}: {', '.join(of)}")
-    return Found([], f"MB/s of the others while lowriter starts, HITACHI: {'; '.join(pieces)}")
+    return Found(
+        [],
+        f"MB/s of the others in the first ten seconds, lowriter, HITACHI: {'; '.join(pieces)}",
+    )
 
 
 def speed(table: Table) -> Found:
     """S1."""
     spent = sum(row["simulated_in_s"] for row in table.rows)
-    simulated = sum(row["startup_s"] + 7.0 for row in table.rows)
+    simulated = sum(row["duration_s"] for row in table.rows)
     return Found(
         [],
         f"{simulated:.0f} s were simulated in {spent:.0f} s of processors, "
