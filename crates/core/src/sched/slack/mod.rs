@@ -392,7 +392,7 @@ impl Slack {
         let party = &mut self.parties[at];
         party.checks = true;
         self.floor = self.floor.max(party.had);
-        let until = party.had + self.quantum.0 * 100 / party.weight;
+        let until = party.had + self.quantum.0;
         self.current = Some((at, until));
         Some(at)
     }
@@ -429,7 +429,7 @@ impl Slack {
     fn cut_short(&mut self) {
         let half = |(at, until): &(usize, u64)| {
             let party = &self.parties[*at];
-            party.had + self.quantum.0 * 100 / party.weight / 2 < *until
+            party.had + self.quantum.0 / 2 < *until
         };
         self.current = self.current.filter(half);
     }
@@ -540,7 +540,8 @@ impl Scheduler for Slack {
         let first = party.waiting.is_empty();
         if first && party.dispatched == 0 {
             let since = party.answered.map(|answered| now.since(answered));
-            party.habits.thought(since.unwrap_or(Duration::MAX), idle);
+            // A first request comes behind no think time.
+            party.habits.thought(since.unwrap_or(Duration::ZERO), idle);
             party.had = party.had.max(self.floor);
         }
         party.habits.asked_at(rotational, io.at, io.len);

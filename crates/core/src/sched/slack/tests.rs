@@ -264,6 +264,35 @@ fn the_others_share_by_time_and_weight_a_quantum_each_in_turns() {
     assert_eq!(streams[..12], [1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2]);
 }
 
+/// Who has one request at a time has none there when its turn is over, so a turn is the longer the higher the weight.
+#[test]
+fn weights_hold_for_who_asks_one_at_a_time() {
+    let mut bench = bench("0=1000");
+    let heavy = Stream {
+        weight: 200,
+        ..Stream::UNKNOWN
+    };
+    bench.describe(2, heavy);
+    bench.read(1, 1_000_000, 8);
+    bench.read(2, 2_000_000, 8);
+    let (mut streams, mut coming) = (Vec::new(), None);
+    while streams.len() < 120 {
+        // The drive is given its next command, if there is one, before who was answered asks again.
+        let started = bench.start();
+        if let Some((stream, at)) = coming.take() {
+            bench.read(stream, at, 8);
+        }
+        let Some(id) = started else { continue };
+        bench.wait(10);
+        bench.answer(id);
+        let io = bench.ios[id as usize];
+        streams.push(io.stream.0);
+        coming = Some((io.stream.0, io.at.0 + 8));
+    }
+    assert_eq!(streams[..12], [1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2]);
+    assert_eq!(count(&streams, 2), 80, "two thirds");
+}
+
 #[test]
 fn where_nothing_turns_nobody_goes_in_a_row_and_nobody_is_waited_for() {
     let mut bench = prompt("0=1000", 50);
