@@ -435,13 +435,9 @@ fn random_settings(rng: &mut Rng) -> String {
     for key in ["read_watermark", "write_watermark"] {
         line(key, format!("{:.2}", rng.below(101) as f64 / 100.0));
     }
-    let ahead = [
-        "'within-track'",
-        "'within-cylinder'",
-        "'blocks'",
-        "'track-end'",
-    ];
-    line("read_ahead", ahead[rng.below(4) as usize].to_owned());
+    let mut ahead = "'within-track' 'within-cylinder' 'blocks' 'track-end'".split(' ');
+    let ahead = ahead.nth(rng.below(4) as usize).unwrap();
+    line("read_ahead", ahead.to_owned());
     line(
         "read_ahead_min_blocks",
         (rng.below(3) / 2 * rng.below(4)).to_string(),
