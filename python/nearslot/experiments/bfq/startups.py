@@ -304,46 +304,75 @@ STATEMENTS = [
 ]
 
 
+LOG_FROM = 30.0
+"""Times that differ by more are drawn on a logarithmic axis."""
+
+
 def draw(outcome: Outcome, path: Path) -> None:
-    """Bars as the pages have them: X where not up in time, a line at the idle time."""
+    """Bars as the pages have them, with the idle time as a line, and what the others moved."""
     from matplotlib.figure import Figure
 
     table = Table(outcome.runs)
     applications = table.values("application")
-    size = (4.2 * len(DEVICES), 2.9 * len(applications))
+    size = (4.2 * len(DEVICES), 2.9 * (len(applications) + 1))
     figure = Figure(figsize=size, layout="constrained")
-    panels = figure.subplots(len(applications), len(DEVICES), squeeze=False)
-    for row, application in zip(panels, applications, strict=True):
+    panels = figure.subplots(len(applications) + 1, len(DEVICES), squeeze=False)
+    for row, application in zip(panels, applications, strict=False):
         for panel, device in zip(row, DEVICES, strict=True):
             _bars(panel, table, device, application)
-    panels[0][0].legend(fontsize=6)
+    for panel, device in zip(panels[-1], DEVICES, strict=True):
+        _price(panel, table, device, applications[-1])
+    names = panels[0][0].get_legend_handles_labels()
+    figure.legend(*names, loc="outside upper center", ncols=len(SCHEDULERS) + 1, fontsize=7)
     figure.savefig(path)
+
+
+def _across(panel: Axes, place: int) -> list[float]:
+    """Where the bars of a scheduler stand; the loads are named below."""
+    panel.set_xticks([index + 0.3 for index in range(len(BUSY))], BUSY, fontsize=7)
+    return [index + place * 0.8 / len(SCHEDULERS) for index in range(len(BUSY))]
 
 
 def _bars(panel: Axes, table: Table, device: str, application: str) -> None:
     width = 0.8 / len(SCHEDULERS)
+    limit = max(row["startup_s"] for row in table.rows)
+    idle = table.mean("startup_s", **at(device, IDLE, application)).value
+    lowest = idle
     for place, name in enumerate(SCHEDULERS):
-        across = [index + place * width for index in range(len(BUSY))]
+        across = _across(panel, place)
         points = [at(device, load, application, name) for load in BUSY]
         is_up = [up(table, point).value == 1 for point in points]
-        heights = [
-            table.mean("startup_s", **point).value if shown else 0.0
-            for point, shown in zip(points, is_up, strict=True)
-        ]
+        means = [table.mean("startup_s", **point) for point in points]
+        lowest = min([lowest, *(mean.value for mean in means)])
+        heights = [mean.value if shown else 0.0 for mean, shown in zip(means, is_up, strict=True)]
         spreads = [
-            (table.mean("startup_s", **point).ci or 0.0) if shown else 0.0
-            for point, shown in zip(points, is_up, strict=True)
+            (mean.ci or 0.0) if shown else 0.0 for mean, shown in zip(means, is_up, strict=True)
         ]
-        panel.bar(across, heights, width, yerr=spreads, label=name)
+        bars = panel.bar(across, heights, width, yerr=spreads, label=name)
+        color = bars.patches[0].get_facecolor()
         for x, shown in zip(across, is_up, strict=True):
             if not shown:
-                panel.text(x, 0, "X", ha="center", va="bottom", fontsize=8)
-    idle = table.mean("startup_s", **at(device, IDLE, application)).value
-    panel.axhline(idle, color="black", linewidth=0.8, linestyle="--")
-    panel.set_title(f"{application}, {device}; idle {idle:.3g} s", fontsize=8)
-    panel.set_xticks([index + 0.3 for index in range(len(BUSY))], BUSY, fontsize=7)
+                panel.bar(x, limit, width, color="none", edgecolor=color, hatch="///", linewidth=0)
+                panel.text(x, limit, "X", ha="center", va="bottom", fontsize=7)
+    panel.axhline(idle, color="black", linewidth=0.8, linestyle="--", label="idle")
+    words = f"{application}, {device}; idle {idle:.3g} s; X: not up in {limit:.3g} s"
+    panel.set_title(words, fontsize=8)
     panel.set_ylabel("start-up (s)", fontsize=7)
-    panel.set_ylim(bottom=0)
+    if limit > LOG_FROM * lowest:
+        panel.set_yscale("log")
+        panel.set_ylim(lowest / 2, limit * 2)
+    else:
+        panel.set_ylim(0, limit * 1.1)
+
+
+def _price(panel: Axes, table: Table, device: str, application: str) -> None:
+    for place, name in enumerate(SCHEDULERS):
+        points = [at(device, load, application, name) for load in BUSY]
+        moved = [table.mean("others_mb_s", **point).value for point in points]
+        panel.bar(_across(panel, place), moved, 0.8 / len(SCHEDULERS))
+    words = f"the others beside {application}, {device}; first ten seconds, with memory"
+    panel.set_title(words, fontsize=8)
+    panel.set_ylabel("MB/s", fontsize=7)
 
 
 EXPERIMENT = Experiment(
