@@ -12,7 +12,8 @@
 //!               targets, all must end in time, one after the other by deadline
 //! next          one that is served at once; else one of the others. But nobody goes who would not be over, by the same reckoning, when the first one must start
 //! the others    share by service time and weight; streams of one group are one. On a disk each has a quantum in a row, but for a turn that is half over when
-//!               one with a target goes between; and who reads in a row and is soon back is waited for, but not beyond that instant. Being waited for counts as service
+//!               one with a target goes between; and who reads in a row and is soon back is waited for, but not beyond that instant. Being waited for counts as service.
+//!               It has the drive alone in its turn, also one that holds several commands, but for those with targets
 //! no more than  a target holds for `most_percent` of the drive's time while others wait. Who asks for more gets no more: for as long
 //!               its requests are like those of others. Both parts are divided among the streams with targets by weight, so that none spoils another's
 //! on the drive  of others there are no more commands at a time than let targets be kept there ([`depth`])
@@ -86,6 +87,8 @@ struct Party {
     dispatched: u32,
     answered: Option<Instant>,
     habits: Habits,
+    /// It waits for what it asked for last.
+    sync: bool,
     /// Its oldest request was not looked at in this quantum yet.
     checks: bool,
     /// Where it stands among those that have requests.
@@ -145,6 +148,8 @@ struct Held {
 enum Choice {
     Start(usize),
     Wait(Instant),
+    /// Nothing, until what is on the drive is answered.
+    Stay,
 }
 
 struct Slack {
@@ -274,6 +279,7 @@ impl Slack {
             had: self.floor,
             dispatched: 0,
             answered: None,
+            sync: false,
             habits: Habits::new(now, true),
             checks: false,
             ready: None,
@@ -360,8 +366,8 @@ impl Slack {
         there < self.depth.allowed(now)
     }
 
-    /// Whose turn it is, but for those that must start.
-    fn choose(&mut self) -> Choice {
+    /// Whose turn it is, but for those that must start. `stays` tells that a turn may go on with what is on the drive.
+    fn choose(&mut self, stays: bool) -> Choice {
         let at_once = |due: &&Due| {
             let target = &self.parties[due.at].target;
             target.as_ref().is_some_and(|target| target.at_once)
@@ -372,9 +378,29 @@ impl Slack {
         if let Some(held) = self.held {
             return Choice::Wait(held.until);
         }
+        if stays && self.goes_on_alone() {
+            return Choice::Stay;
+        }
         let first = self.due.first().map(|due| due.at);
         let other = self.other().or(first);
         Choice::Start(other.expect("a request waits"))
+    }
+
+    /// Whether a turn is that of one who reads in a row and will ask again when it is answered: a drive that holds several commands is not given those of others
+    /// meanwhile, or heads would go to and fro.
+    fn goes_on_alone(&self) -> bool {
+        self.current.is_some_and(|(at, until)| {
+            let party = &self.parties[at];
+            let on_drive = party.dispatched > 0 && party.waiting.is_empty();
+            let soon = party.sync && party.habits.is_soon_back(self.idle);
+            let in_a_row = soon && !party.habits.seeky() && party.had < until;
+            self.is_patient() && on_drive && in_a_row && party.holds().is_none()
+        })
+    }
+
+    /// Whether it is worth while that the drive rests.
+    fn is_patient(&self) -> bool {
+        self.rotational && self.idle > Duration::ZERO
     }
 
     /// Of the others, who has the drive: as before until its quantum is over, then who has had least.
@@ -521,7 +547,7 @@ impl Slack {
                 !party.habits.seeky() && turn.is_some_and(|(_, until)| party.had < until)
             }
         };
-        self.rotational && self.idle > Duration::ZERO && nothing && soon && worth
+        self.is_patient() && nothing && soon && worth
     }
 }
 
@@ -546,6 +572,7 @@ impl Scheduler for Slack {
         }
         party.habits.asked_at(rotational, io.at, io.len);
         party.habits.last_end = Some(io.at + io.len);
+        party.sync = io.sync;
         let within = party.target.as_ref().map(|target| target.within);
         party.waiting.insert(
             &mut self.arrivals,
@@ -599,10 +626,13 @@ impl Scheduler for Slack {
         let first = self.due.first().map(|due| due.at);
         // Where the drive has nothing, nobody waits for what was started.
         let room = |own: &Slack, at| view.in_flight == 0 || own.has_room(now, at);
-        let choice = match (self.choose(), first) {
+        let choice = match (self.choose(view.in_flight > 0), first) {
             (Choice::Start(at), Some(first)) if !self.fits(now, at) => Choice::Start(first),
             // Nothing is gained there by having others in a row.
             (Choice::Start(at), Some(first)) if !self.rotational && !room(self, at) => {
+                Choice::Start(first)
+            }
+            (Choice::Stay, Some(first)) if self.must_start(Sum::default()) <= now => {
                 Choice::Start(first)
             }
             (Choice::Wait(until), Some(first)) => {
@@ -617,6 +647,10 @@ impl Scheduler for Slack {
         match choice {
             Choice::Start(at) if room(self, at) => Next::Start(self.start(now, at)),
             Choice::Start(_) => Next::Empty,
+            Choice::Stay => match self.must_start(Sum::default()) {
+                Instant::NEVER => Next::Empty,
+                until => Next::WaitUntil(until),
+            },
             Choice::Wait(until) => {
                 let held = self.held.as_mut().expect("it is waited for");
                 held.since = held.since.or(Some(now));

@@ -294,6 +294,29 @@ fn weights_hold_for_who_asks_one_at_a_time() {
 }
 
 #[test]
+fn who_reads_in_a_row_has_its_turn_alone_on_a_drive_that_holds_several() {
+    for rotational in [true, false] {
+        let mut bench = bench("0=100");
+        bench.own.rotational = rotational;
+        let first = bench.read(1, 1_000_000, 8);
+        let other = bench.read(2, 2_000_000, 8);
+        assert_eq!(bench.start(), Some(first));
+        assert_eq!(bench.start().is_some(), !rotational);
+        if !rotational {
+            continue;
+        }
+        // One with a target that must start goes between all the same.
+        let protected = bench.read(0, 50, 8);
+        knows(&mut bench, 20, 0);
+        assert_eq!((bench.start(), bench.waits_until), (None, Some(at_ms(80))));
+        bench.wait(80);
+        assert_eq!(bench.start(), Some(protected));
+        bench.answer(first);
+        assert_eq!(bench.start(), Some(other), "the turn of 40 ms is over");
+    }
+}
+
+#[test]
 fn where_nothing_turns_nobody_goes_in_a_row_and_nobody_is_waited_for() {
     let mut bench = prompt("0=1000", 50);
     bench.own.rotational = false;
@@ -484,8 +507,9 @@ fn streams_of_a_group_have_one_share() {
 #[test]
 fn of_others_no_more_are_on_the_drive_than_targets_bear() {
     let mut bench = prompt("0=1000", 50);
+    // Writes that nobody waits for: who reads in a row has its turn alone.
     for stream in 1..9 {
-        bench.read(stream, 1_000_000, 8);
+        bench.write(stream, 1_000_000, 8);
     }
     let protected = bench.read(0, 50, 8);
     bench.serve(protected, 1);
@@ -638,7 +662,7 @@ fn what_goes_on_where_the_last_one_ended_is_reckoned_by_itself() {
 fn answers_are_what_estimates_and_the_bound_follow() {
     let mut bench = bench("0=100");
     for stream in 1..6 {
-        bench.read(stream, 1_000, 8);
+        bench.write(stream, 1_000, 8);
         assert!(bench.start().is_some(), "nobody with a target has asked");
     }
     let protected = bench.read(0, 50, 8);
