@@ -15,7 +15,7 @@ from ..table import Cell, Row, Table, simulated
 from ..verdict import Check, Kind, Mean, above, at_least, at_most, below, within
 from .emulated import APPLICATIONS, DRIVE, HOST, READERS, alone, readers, readers_marks, start
 from .options import Options
-from .setup import BFQ, IDLE, NONE, POOL, SCHEDULERS, at, told
+from .setup import BFQ, IDLE, NONE, POOL, PRESENT, at, told
 
 AHEAD, NO_FAVOURS, STRICT = "read-ahead 128 KiB", "low_latency off", "strict"
 FIFO, NO_QUEUE = "FIFO disk", "disk without a queue"
@@ -33,7 +33,7 @@ class Variant:
     host: dict[str, str] = field(default_factory=dict)
 
 
-NO_BFQ = tuple(name for name in SCHEDULERS if name not in (BFQ, "cfq"))
+NO_BFQ = tuple(name for name in PRESENT if name not in (BFQ, "cfq"))
 VARIANTS = {
     AHEAD: Variant((*NO_BFQ, BFQ), host={"read_ahead": "128KiB"}),
     NO_FAVOURS: Variant((BFQ,), "low_latency=false"),
@@ -46,8 +46,8 @@ VARIANTS = {
 LIGHT, HEAVY = 100, 500
 WANTED = HEAVY / LIGHT
 SHARERS = {"two readers": 2, "two groups of five readers": 10}
-PLAIN = f"{SCHEDULERS[BFQ]}:low_latency=false"
-FAVOURS = {"favours": SCHEDULERS[BFQ], "no favours": PLAIN}
+PLAIN = f"{PRESENT[BFQ]}:low_latency=false"
+FAVOURS = {"favours": PRESENT[BFQ], "no favours": PLAIN}
 DEEP = "no favours, a pool of 256"
 WEIGHED = {**FAVOURS, DEEP: PLAIN.replace(f"={POOL}", "=256")}
 
@@ -83,7 +83,7 @@ def cells(options: Options) -> list[Cell]:
     found = [_weighted(options, who, favours) for who in SHARERS for favours in WEIGHED]
     for cause, of in VARIANTS.items():
         for sched in of.scheds:
-            word = SCHEDULERS[sched] + (f":{of.settings}" if of.settings else "")
+            word = PRESENT[sched] + (f":{of.settings}" if of.settings else "")
             one = alone(options, word, drive=of.drive, **of.host)
             found.append(readers(options, one, readers_marks(sched, cause=cause)))
             found += [
@@ -99,11 +99,11 @@ def cells(options: Options) -> list[Cell]:
                 for application in APPLICATIONS
             ]
     ten = {"name": "reader", "count": 10, "file": HOST["file"], "steps": ACQUAINTED}
-    one = alone(options, SCHEDULERS[BFQ], beside=IDLE, process=[ten], **VARIANTS[AHEAD].host)
+    one = alone(options, PRESENT[BFQ], beside=IDLE, process=[ten], **VARIANTS[AHEAD].host)
     found.append(readers(options, one, readers_marks(BFQ, cause=KNOWN)))
     # The measured rows have the readers alone with these two; here the others are asked for too.
     found += [
-        readers(options, alone(options, SCHEDULERS[sched]), readers_marks(sched))
+        readers(options, alone(options, PRESENT[sched]), readers_marks(sched))
         for sched in NO_BFQ
         if sched != NONE
     ]
