@@ -253,6 +253,20 @@ class Stretch:
     gaps: Gaps | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class StartUp:
+    """A start-up of an application of a host, in seconds since the start of the measured part.
+
+    Attributes:
+        began_s: When it began; below 0 if that was in the warm-up.
+        up_s: When the application was up; None if it was not when the run ended, or a request of it
+            failed.
+    """
+
+    began_s: float
+    up_s: float | None
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class FreeSpace:
     """Free slots of a drive over time, by groups of neighbouring cylinders.
@@ -289,6 +303,7 @@ class Series:
             into.
         stretch: What these commands come to; None if there are none.
         free: Free slots over time, for the first few drives that a placement keeps a map of.
+        startups: When a host started applications, the first 64 times.
     """
 
     cdf_ms: list[float]
@@ -314,6 +329,7 @@ class Series:
     arm_transfer_ms: list[float]
     stretch: Stretch | None
     free: list[FreeSpace]
+    startups: list[StartUp] = field(default_factory=list)
 
     def __repr__(self) -> str:
         """In one line."""

@@ -52,6 +52,9 @@ steps = [{ read = "4KiB" }, { start = "own.csv" }]
     found = run(again).runs[0]
     assert found.measures["host"]["startup_s"] > 0
     assert found.measures["host"]["not_up"] == 0
+    assert found.series is not None
+    took = [one.up_s - one.began_s for one in found.series.startups if one.up_s is not None]
+    assert sum(took) / len(took) == pytest.approx(found.measures["host"]["startup_s"])
 
 
 def test_the_application_is_up_or_not_under_each_scheduler() -> None:

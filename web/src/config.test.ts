@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { flatten, partName, placement, split } from "./config";
+import { flatten, partName, placement, split, tables } from "./config";
 
 describe("configurations", () => {
   test("are flattened by their keys", () => {
@@ -22,6 +22,15 @@ describe("configurations", () => {
     expect(shared).toEqual([["seed", "1"]]);
     expect(own).toEqual([[["sched.name", "look"]], [["sched.name", "satf"], ["sched.weight", "2"]]]);
     expect(split([])).toEqual({ shared: [], own: [] });
+  });
+
+  test("have tables as a scenario has them", () => {
+    const one = { count: 3, name: "db", steps: [{ at: "random", read: "16KiB", times: 4 }, "fsync"] };
+    expect(tables("load.process", JSON.stringify([one, { name: "log", steps: [{ write: "64KiB" }] }]))).toEqual([
+      '[[workload.process]]\nname = "db"\ncount = 3\nsteps = [\n    { read = "16KiB", at = "random", times = 4 },\n    "fsync",\n]',
+      '[[workload.process]]\nname = "log"\nsteps = [{ write = "64KiB" }]',
+    ]);
+    for (const plain of ["", "[1,2]", "[{", "none"]) expect(tables("load.process", plain)).toBeNull();
   });
 
   test("name their parts, as table or word", () => {

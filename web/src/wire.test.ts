@@ -53,9 +53,19 @@ describe("the sample that Rust wrote", () => {
       settings: Object.fromEntries(run.settings),
       lost: run.lost ?? undefined,
       processes: run.processes.length > 0 ? run.processes : undefined,
+      series: run.series && { ...run.series, startups: run.series.startups.length > 0 ? run.series.startups : undefined },
     }));
     expect({ ...rest, seed: Number(seed), runs: plain }).toEqual(raw);
   });
+});
+
+test("the sample of hosts tells when applications were started and up", () => {
+  const { results } = parse(fixture("hosts"));
+  expect(results.runs[3]?.processes.map(({ name }) => name)).toContain("reader-5");
+  expect(results.runs.map((run) => run.series?.startups[0]?.up_s)).toContain(null);
+  expect(results.runs[0]?.series?.startups).toEqual([{ began_s: 0, up_s: 0.0614 }]);
+  const wrong = (value: any) => (value.results.runs[0].series.startups[0].later_s = 1);
+  expect(() => parse(changed(wrong, fixture("hosts")))).toThrow("runs[0].series.startups[0]: unknown key later_s");
 });
 
 describe("what is not there", () => {

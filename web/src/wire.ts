@@ -96,6 +96,9 @@ const freeSpace = object({
   free_per_10k: list(list(count)),
 });
 
+/** A start-up of an application, in seconds since the start of the measured part. */
+const startUp = object({ began_s: number, up_s: nullable(number) });
+
 const anySeries = object({
   cdf_ms: list(number),
   cdf_share: list(number),
@@ -120,11 +123,12 @@ const anySeries = object({
   arm_transfer_ms: list(number),
   stretch: nullable(stretch),
   free: list(freeSpace),
+  startups: list(startUp),
 });
 
-/** Series whose lists that belong together are equally long. */
+/** Series whose lists that belong together are equally long; start-ups are left out where there are none. */
 const series: Parser<Parsed<typeof anySeries>> = (value, path) => {
-  const lists = anySeries(value, path);
+  const lists = anySeries(isObject(value) ? { startups: [], ...value } : value, path);
   const groups = [
     [lists.cdf_ms, lists.cdf_share],
     [lists.traced_cdf_ms, lists.traced_cdf_share],
@@ -423,6 +427,7 @@ export type Varied = Parsed<typeof varied>;
 export type Verdict = Parsed<typeof verdict>;
 export type Trace = Parsed<typeof trace>;
 export type Results = Parsed<typeof results>;
+export type Process = Parsed<typeof processFound>;
 export type Profile = Parsed<typeof profile>;
 export type Payload = Parsed<typeof payload>;
 export type FreeSpace = Parsed<typeof freeSpace>;

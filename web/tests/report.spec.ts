@@ -25,7 +25,7 @@ const column = (page: Page, key: string) =>
   }, key);
 
 describe("every report", () => {
-  const names = ["sample", "full", "hostile", "many", "bare", "single"];
+  const names = ["sample", "full", "hostile", "many", "bare", "single", "hosts", "host-processes"];
   const views = [
     { width: 1400, height: 900, colorScheme: "light" },
     { width: 420, height: 800, colorScheme: "dark" },
@@ -630,6 +630,48 @@ describe("hostile data", () => {
       return document.title;
     });
     expect(ran).not.toBe("owned");
+    await page.context().close();
+  });
+});
+
+describe("hosts", () => {
+  test.each([1400, 420])("come with bars by load, the idle time and what is not up first, %i px", async (width) => {
+    const { page, trouble } = await open(browser, report("hosts"), { viewport: { width, height: 900 } });
+    expect(await page.locator("main section.panel").first().getAttribute("id")).toBe("processes");
+    expect(await page.locator("#processes .group").allInnerTexts()).toEqual(["beside=0r0w", "beside=5r-seq", "beside=4r4w-rand"]);
+    // With nobody beside there is nothing to hold it against.
+    expect(await page.locator("#processes tbody").evaluateAll((all) => all.map((one) => one.querySelectorAll(".idle").length))).toEqual([0, 3, 3, 0]);
+    const missing = page.locator("#processes .missing");
+    expect(await missing.allInnerTexts()).toEqual(Array(2).fill("not up after 60\u202fs"));
+    const shares = (all: Element[]) => all.map((one) => one.getBoundingClientRect().width / one.parentElement!.getBoundingClientRect().width);
+    for (const share of await missing.evaluateAll(shares)) expect(share).toBeCloseTo(1, 1);
+    // A thousand times as fast has a bar, too.
+    for (const share of await page.locator("#processes .mark").evaluateAll(shares)) expect(share).toBeGreaterThan(0.1);
+    expect(await page.locator("#processes .row .number .sr").allInnerTexts()).toContain("not up after 60\u202fs");
+    const inks = await page.locator("#processes .row:nth-child(2)").evaluateAll((all) => all.map((row) => (row as HTMLElement).style.getPropertyValue("--ink-run")));
+    expect(new Set(inks)).toEqual(new Set(["#0072b2"]));
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+
+  test("are neither ranked nor praised by means of requests", async () => {
+    const { page } = await open(browser, report("hosts"));
+    expect(await page.locator("#ranking, #tradeoff").count()).toBe(0);
+    expect(await page.locator("main").innerText()).not.toMatch(/urther (right|left)/);
+    expect(await page.locator("#time .plot").count()).toBe(3);
+    expect(await page.locator("#time .plot").first().getAttribute("aria-label")).toContain("not up after 60\u202fs");
+    // The ground is shaded from the start on: far more than a line has.
+    expect(await pixelsOf(page, "time", "#0072b2")).toBeGreaterThan(20_000);
+    await page.context().close();
+  });
+
+  test("tell rounds by process, and every process of a run that is chosen", async () => {
+    const { page } = await open(browser, report("hosts"));
+    await page.locator("#processes").getByRole("button", { name: "Rounds" }).click();
+    expect((await page.locator("#processes .group").allInnerTexts()).slice(-2)).toEqual(["writer-4", "launch"]);
+    await page.locator("#processes select").selectOption({ label: "sched=bfq beside=4r4w-rand" });
+    expect((await page.locator(".processes tbody tr").last().innerText()).replaceAll("\u202f", "")).toMatch(/^launch\s9\s1\syes\s1.340s/);
+    expect(await page.locator(".streams").innerText()).toContain("13\u00a0X");
     await page.context().close();
   });
 });

@@ -275,9 +275,9 @@ pub struct ProcessFound {
     pub max_s: Option<f64>,
     /// How often it took longer than `every_ms`; `None` if it has none.
     pub late: Option<u64>,
-    /// Megabytes (10^6) a second that it read, from the page cache or the drives, from the first start-up on.
+    /// Megabytes (10^6) a second that it read, from the page cache or the drives, over the time from its begin to its end.
     pub read_mb_s: f64,
-    /// Megabytes a second that it wrote, to memory or the drives, from then on.
+    /// Megabytes a second that it wrote, to memory or the drives, over the same time.
     pub written_mb_s: f64,
     /// How long it was held since too much was dirty, in seconds.
     pub held_s: f64,
@@ -606,6 +606,18 @@ pub struct Series {
     pub stretch: Option<Stretch>,
     /// Where drives were free over time, for the first few that a placement keeps a map of.
     pub free: Vec<FreeSpace>,
+    /// When a host started applications, the first 64 times; left out where it started none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub startups: Vec<StartUp>,
+}
+
+/// A start-up of an application of a host, in seconds since the start of the measured part.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StartUp {
+    /// When it began; below 0 if that was in the warm-up.
+    pub began_s: f64,
+    /// When the application was up; `None` if it was not when the run ended, or a request of it failed.
+    pub up_s: Option<f64>,
 }
 
 /// What a stretch of consecutive commands comes to, over all its drives.

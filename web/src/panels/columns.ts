@@ -2,6 +2,7 @@
 
 import { count, quantity } from "../format";
 import { keptUp } from "../growth";
+import { HOST } from "../host";
 import type { Declared, Rank, Ranking, Run, Times } from "../wire";
 
 export interface Column {
@@ -47,8 +48,15 @@ function declared(measures: readonly Declared[]): Column[] {
   );
 }
 
+/** What a host declares stands first, under names without their units. */
 export function columns(measures: readonly Declared[]): readonly Column[] {
-  return [...COLUMNS, ...declared(measures)];
+  const ofHost = declared(measures.filter(({ of }) => of === HOST)).map((column) => {
+    const name = column.name.slice(HOST.length + 1).replace(/_(s|mb|mb_s|percent)$/, "");
+    const whole = column.unit === "requests" || column.unit === "start-ups";
+    const format = whole ? (value: number | null) => (value === null ? column.format(value) : count(value)) : column.format;
+    return { ...column, group: "Host", name: name.replaceAll("_", " "), format };
+  });
+  return [...ofHost, ...COLUMNS, ...declared(measures.filter(({ of }) => of !== HOST))];
 }
 
 /** Whether a run served what was asked: the numbers of one that did not are of other requests than those of the rest. */

@@ -122,6 +122,9 @@ fn rate(bytes: u64, over: Duration) -> f64 {
     }
 }
 
+/// Start-ups that are told one by one.
+const NOTED_MAX: usize = 64;
+
 /// Start-ups, and what others read and write meanwhile.
 #[derive(Default)]
 pub(super) struct Starts {
@@ -133,6 +136,8 @@ pub(super) struct Starts {
     took: Duration,
     /// How many ended with a request that had failed.
     fell: u64,
+    /// When the first few began, and when each was up.
+    noted: Vec<(Instant, Option<Instant>)>,
     /// What others had read and written when the first one began, and when the count ended.
     before: (u64, u64),
     behind: Option<((u64, u64), Instant)>,
@@ -142,14 +147,26 @@ impl Starts {
     /// An application begins to start; whether it is the first one.
     pub(super) fn begin(&mut self, now: Instant) -> bool {
         self.under_way += 1;
+        if self.noted.len() < NOTED_MAX {
+            self.noted.push((now, None));
+        }
         let first = self.first.is_none();
         self.first.get_or_insert(now);
         first
     }
 
-    /// One has ended after so long; whether all its requests went well.
-    pub(super) fn end(&mut self, took: Duration, well: bool) {
+    /// One that began then has ended; whether all its requests went well.
+    pub(super) fn end(&mut self, began: Instant, now: Instant, well: bool) {
         self.under_way -= 1;
+        let took = now.since(began);
+        // Of those that began at one instant none is told from another.
+        let mut noted = self.noted.iter_mut();
+        if let Some((_, up)) = noted
+            .find(|(from, up)| *from == began && up.is_none())
+            .filter(|_| well)
+        {
+            *up = Some(now);
+        }
         match well {
             true => (self.up, self.took) = (self.up + 1, self.took + took),
             false => self.fell += 1,
@@ -222,6 +239,11 @@ impl Machine {
             rate(behind.0 - before.0, over),
             rate(behind.1 - before.1, over),
         ]
+    }
+
+    /// When applications were started, and when each was up, the first few times.
+    pub fn startups(&self) -> &[(Instant, Option<Instant>)] {
+        &self.starts.noted
     }
 
     /// What is told of the whole, by the names of [`MEASURES`].

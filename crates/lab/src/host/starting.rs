@@ -43,7 +43,7 @@ impl Machine {
                 return false;
             }
             let well = one.found.failed == starting.failed_before;
-            self.starts.end(now.since(starting.began), well);
+            self.starts.end(starting.began, now, well);
             one.starting = None;
             one.doing = Doing::Choose;
             return true;

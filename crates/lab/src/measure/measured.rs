@@ -69,6 +69,11 @@ impl Measured {
         first
     }
 
+    /// When the measured part began.
+    pub(crate) fn begin(&self) -> Instant {
+        self.recorder.since.unwrap_or(self.end)
+    }
+
     /// What a verdict judges it by, but for what drives count: wrong blocks, and whether they met faults.
     pub(crate) fn basis(&self) -> Basis {
         let failed = self.failed();
@@ -114,11 +119,12 @@ impl Measured {
 
     /// All of it; what else a run has is the caller's.
     pub(crate) fn run(mut self, label: String, config: serde_json::Value) -> Run {
+        let begin = self.begin();
         let (failed, series) = (self.failed(), self.recorder.series.take());
         let series = series.map(|series| series.finish(self.end, (&self.both, failed)));
         let recorder = &self.recorder;
         let (reads, writes) = (&recorder.reads, &recorder.writes);
-        let lasted = self.end.since(recorder.since.unwrap_or(self.end));
+        let lasted = self.end.since(begin);
         let duration = lasted.0 as f64 / 1e9;
         let measured = self.both.count();
         // Of a run that took no time nothing is told per second.

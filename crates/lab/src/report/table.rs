@@ -67,7 +67,7 @@ const COLUMNS: [Shown; 34] = [
     }),
     shown(LABEL, 0, |row| plain(name(row))),
     shown(UP, 0, |row| match row.run.has(host::KEY, "startup_s") {
-        false => "X".to_owned(),
+        false => "not up".to_owned(),
         true => of_host(row, "startup_s"),
     }),
     shown(LATE, 1, |row| of_host(row, "late_percent")),

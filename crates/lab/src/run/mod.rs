@@ -34,7 +34,9 @@ use crate::measure::series::{self, Timeseries};
 use crate::measure::traced;
 use crate::measure::{Basis, Estimate, Measured, Recorder, TooFew, Window};
 use crate::objective::{Class, Objective};
-use crate::outcome::{LostBlocks, LostExtent, Measures, Number, Results, Run, SCHEMA, TraceInfo};
+use crate::outcome::{
+    LostBlocks, LostExtent, Measures, Number, Results, Run, SCHEMA, StartUp, TraceInfo,
+};
 use crate::overload::{self, Foreseen, Overload};
 use crate::prepare::{self, built, prepare};
 use crate::program;
@@ -352,11 +354,12 @@ fn run(
     let measured = recorder.end(end);
     let (estimates, mut basis) = (estimates(&measured, grid.objectives), measured.basis());
     let config = configuration(&effective, drives.len(), &load.effective, scenario.warmup);
+    let begin = measured.begin();
     let late = from_instant(&*faults).filter(|begin| *begin <= measured.growth_from());
     let mut run = measured.run(point.label.clone(), config);
     identify(&mut run, point, foreseen, groups);
     (run.replay, run.volumes, run.simulated_in_s) = (load.replay, load.volumes, simulated_in_s);
-    of_host(&mut run, &*workload);
+    of_host(&mut run, &*workload, begin);
     count_parts(&mut run, (&stack, counted), (&given, grid.control))?;
     (basis.wrong_blocks, basis.met_faults) = (wrong_blocks(&run), met_faults(&run));
     let onset = Onset::of(&run, end, behind);
@@ -496,7 +499,16 @@ fn identify(run: &mut Run, point: &Point, foreseen: Option<&Foreseen>, groups: G
 }
 
 /// What its processes have done, if its load is made of such.
-fn of_host(run: &mut Run, workload: &dyn Workload) {
+fn of_host(run: &mut Run, workload: &dyn Workload, begin: Instant) {
+    if let Some(series) = &mut run.series {
+        let since = |at: Instant| (at.0 as f64 - begin.0 as f64) / 1e9;
+        let told = workload.startups().iter();
+        let told = told.map(|(began, up)| StartUp {
+            began_s: since(*began),
+            up_s: up.map(since),
+        });
+        series.startups = told.collect();
+    }
     run.processes = workload.processes();
     let measured = workload.measures().into_iter();
     let measured: BTreeMap<String, Number> = measured

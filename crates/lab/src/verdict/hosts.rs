@@ -8,6 +8,10 @@ use crate::outcome::Run;
 
 /// Loads that are told one by one; of more, where to look.
 const LOADS_MAX: usize = 4;
+/// Times that are told of one load; of more, the first and the last.
+const GROUPS_MAX: usize = 3;
+/// Runs without an application that are told of one load.
+const RUNS_MAX: usize = 6;
 
 /// A number that a host has measured.
 fn of(run: &Run, name: &str) -> Option<f64> {
@@ -19,35 +23,198 @@ pub(super) fn are_all(runs: &[&Run]) -> bool {
     !runs.is_empty() && runs.iter().all(|run| !run.processes.is_empty())
 }
 
-/// The headline.
-pub(super) fn headline(runs: &[&Run]) -> String {
+/// The headline, which tells the best alone where there is much to tell, and then details.
+pub(super) fn sentences(runs: &[&Run]) -> (String, Vec<String>) {
     if let [run] = runs {
-        return format!("{}.", capital(&alone(run)));
+        return (format!("{}.", capital(&alone(run))), Vec::new());
     }
-    let mut loads: Vec<&str> = Vec::new();
+    let mut loads: Vec<Load<'_>> = Vec::new();
     for run in runs {
-        if !loads.contains(&run.load.as_str()) {
-            loads.push(&run.load);
+        match loads.iter_mut().find(|load| load.name == run.load) {
+            Some(load) => load.runs.push(run),
+            None => loads.push(Load {
+                name: &run.load,
+                runs: vec![run],
+                of: |run| format!("with {}", name(run)),
+            }),
         }
     }
-    let told = loads.iter().take(LOADS_MAX).map(|load| {
-        let those: Vec<&Run> = runs
-            .iter()
-            .copied()
-            .filter(|run| run.load == *load)
-            .collect();
-        let said = under(&those);
-        match load.is_empty() {
-            true => format!("{}.", capital(&said)),
-            false => format!("Under {load}: {said}."),
+    if !runs.iter().any(|run| of(run, "not_up").is_some()) {
+        return of_processes(runs, &loads);
+    }
+    if loads.len() > 1 && loads.iter().any(|load| load.runs.len() > 1) {
+        return (firsts(&loads), details(&loads));
+    }
+    // With one choice, the loads are what differs.
+    let all = match loads.len() {
+        1 => loads.swap_remove(0),
+        _ => Load {
+            name: "",
+            runs: runs.to_vec(),
+            of: |run| format!("under {}", run.load),
+        },
+    };
+    let (told, left_out) = all.told(GROUPS_MAX);
+    let details = left_out.then(|| all.sentence(usize::MAX));
+    (all.under(&told), details.into_iter().collect())
+}
+
+/// Runs under one load.
+struct Load<'a> {
+    name: &'a str,
+    runs: Vec<&'a Run>,
+    /// With what, or under what, one of them was made.
+    of: fn(&Run) -> String,
+}
+
+impl Load<'_> {
+    /// Each time after which the application was up, soonest first, with those whose runs it was; and the runs where it was not.
+    fn groups(&self) -> (Vec<(String, Vec<String>)>, Vec<&Run>) {
+        let took = |run: &Run| of(run, "startup_s");
+        let runs = self.runs.iter().copied();
+        let (mut up, down): (Vec<&Run>, Vec<&Run>) = runs.partition(|run| took(run).is_some());
+        let took = |run: &Run| took(run).unwrap_or(0.0);
+        up.sort_by(|one, other| took(one).total_cmp(&took(other)));
+        let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+        for run in up {
+            let (time, who) = (after(run), (self.of)(run));
+            match groups.last_mut() {
+                Some((last, all)) if *last == time => all.push(who),
+                _ => groups.push((time, vec![who])),
+            }
         }
+        (groups, down)
+    }
+
+    /// Whether these are all of its runs, and several.
+    fn are_all(&self, those: &[String]) -> bool {
+        those.len() > 1 && those.len() == self.runs.len()
+    }
+
+    /// What its runs say, of at most so many times; and whether any were left out.
+    fn told(&self, most: usize) -> (String, bool) {
+        let (groups, down) = self.groups();
+        let each = |(time, those): &(String, Vec<String>)| match self.are_all(those) {
+            true => format!("{time} with all {}", those.len()),
+            false => format!("{time} {}", joined(those)),
+        };
+        let left_out = groups.len() > most;
+        let up = match groups.as_slice() {
+            [] => {
+                return (
+                    format!("in each run the application {}", not_up(&down)),
+                    false,
+                );
+            }
+            [first, between @ .., last] if left_out => {
+                let between: usize = between.iter().map(|(_, those)| those.len()).sum();
+                format!(
+                    "{}, then {between} more and at the latest {}",
+                    each(first),
+                    each(last)
+                )
+            }
+            all => list(&all.iter().map(each).collect::<Vec<_>>()),
+        };
+        let those: Vec<String> = down.iter().map(|run| (self.of)(run)).collect();
+        let down = match down.is_empty() {
+            true => String::new(),
+            false => format!("; {} it {}", joined(&those), not_up(&down)),
+        };
+        (format!("the application is up after {up}{down}"), left_out)
+    }
+
+    /// What was said, and under which load.
+    fn under(&self, said: &str) -> String {
+        match self.name {
+            "" => format!("{}.", capital(said)),
+            name => format!("Under {name}: {said}."),
+        }
+    }
+
+    fn sentence(&self, most: usize) -> String {
+        self.under(&self.told(most).0)
+    }
+}
+
+/// `with a, b and c`.
+fn joined(those: &[String]) -> String {
+    let mut words = those.to_vec();
+    for word in words.iter_mut().skip(1) {
+        *word = word
+            .split_once(' ')
+            .map_or(word.clone(), |(_, rest)| rest.to_owned());
+    }
+    list(&words)
+}
+
+/// With whom the application is up first, under which loads; then where it does not matter, or it is up with nobody.
+fn firsts(loads: &[Load<'_>]) -> String {
+    // Whose it was, under which loads after how long.
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    let [mut alike, mut none] = [Vec::new(), Vec::new()];
+    for load in loads {
+        let (groups, _) = load.groups();
+        let Some((time, those)) = groups.first() else {
+            none.push(load.name.to_owned());
+            continue;
+        };
+        let under = format!("{} ({time})", load.name);
+        let who = joined(those);
+        match found.iter_mut().find(|(other, _)| *other == who) {
+            _ if load.are_all(those) => alike.push(under),
+            Some((_, those)) => those.push(under),
+            None => found.push((who, vec![under])),
+        }
+    }
+    found.push(("with all alike".to_owned(), alike));
+    found.push(("with none".to_owned(), none));
+    found.retain(|(_, those)| !those.is_empty());
+    let few = loads.len() <= LOADS_MAX;
+    let told = found.iter().map(|(who, those)| match few {
+        true => format!("{who} under {}", list(those)),
+        false => format!("{who} under {} of {} loads", those.len(), loads.len()),
     });
     let told: Vec<String> = told.collect();
-    let more = match loads.len().saturating_sub(LOADS_MAX) {
-        0 => String::new(),
-        more => format!(" {more} more loads stand in the table."),
+    format!("The application is up first {}.", told.join(", "))
+}
+
+/// What is to be said of each load, of the first few.
+fn details(loads: &[Load<'_>]) -> Vec<String> {
+    let told = loads.iter().take(LOADS_MAX);
+    let mut told: Vec<String> = told.map(|load| load.sentence(GROUPS_MAX)).collect();
+    if loads.len() > LOADS_MAX {
+        let more = loads.len() - LOADS_MAX;
+        told.push(format!("{more} more loads stand in the table."));
+    }
+    told
+}
+
+/// What runs without an application say.
+fn of_processes(runs: &[&Run], loads: &[Load<'_>]) -> (String, Vec<String>) {
+    let moved = |run: &&&Run| {
+        let names = ["read_mb_s", "written_mb_s"];
+        names.map(|name| of(run, name).unwrap_or(0.0)).iter().sum()
     };
-    format!("{}{more}", told.join(" "))
+    let by = |one: &&&Run, other: &&&Run| f64::total_cmp(&moved(one), &moved(other));
+    let (least, most) = (runs.iter().min_by(by), runs.iter().max_by(by));
+    let (Some(least), Some(most)) = (least, most) else {
+        return (String::new(), Vec::new());
+    };
+    let [low, high] = [least, most].map(|run| number(moved(&run)));
+    let headline = match low == high {
+        true => format!("Processes read and write {low} MB/s in each run."),
+        false => format!(
+            "Processes read and write from {low} MB/s ({}) to {high} MB/s ({}).",
+            least.label, most.label
+        ),
+    };
+    let details = loads.iter().take(LOADS_MAX).map(|load| {
+        let said = load.runs.iter().take(RUNS_MAX);
+        let said = said.map(|run| format!("{}: {}", name(run), without(run)));
+        load.under(&said.collect::<Vec<_>>().join("; "))
+    });
+    (headline, details.collect())
 }
 
 fn capital(text: &str) -> String {
@@ -103,47 +270,6 @@ fn without(run: &Run) -> String {
     }
 }
 
-/// What the runs under one load say.
-fn under(runs: &[&Run]) -> String {
-    if !runs.iter().any(|run| of(run, "not_up").is_some()) {
-        let said = runs
-            .iter()
-            .map(|run| format!("{}: {}", name(run), without(run)));
-        return said.collect::<Vec<_>>().join("; ");
-    }
-    let (mut up, down): (Vec<&Run>, Vec<&Run>) =
-        runs.iter().partition(|run| of(run, "startup_s").is_some());
-    let took = |run: &Run| of(run, "startup_s").unwrap_or(0.0);
-    up.sort_by(|one, other| took(one).total_cmp(&took(other)));
-    let up = together(&up);
-    let names: Vec<String> = down.iter().map(|run| name(run)).collect();
-    match (up.is_empty(), down.is_empty()) {
-        (true, _) => "the application was not up with any of them".to_owned(),
-        (false, true) => format!("the application is up after {}", up.join(", ")),
-        (false, false) => format!(
-            "the application is up after {}; with {} it {}",
-            up.join(", "),
-            list(&names),
-            not_up(&down)
-        ),
-    }
-}
-
-/// After how long it was up, each time once, with all that took so long.
-fn together(up: &[&Run]) -> Vec<String> {
-    let mut told: Vec<(String, Vec<String>)> = Vec::new();
-    for run in up {
-        let after = after(run);
-        match told.last_mut().filter(|(last, _)| *last == after) {
-            Some((_, names)) => names.push(name(run)),
-            None => told.push((after, vec![name(run)])),
-        }
-    }
-    let told = told.into_iter();
-    told.map(|(after, names)| format!("{after} with {}", list(&names)))
-        .collect()
-}
-
 /// What answers, in a word.
 fn name(run: &Run) -> String {
     match run.choice.as_str() {
@@ -166,46 +292,110 @@ mod tests {
         Run {
             load: load.to_owned(),
             choice: choice.to_owned(),
-            label: format!("{load} {choice}"),
+            label: format!("{load} {choice}").trim().to_owned(),
             processes: vec![ProcessFound::default()],
             measures: BTreeMap::from([(KEY.to_owned(), numbers.collect())]),
             ..Run::default()
         }
     }
 
-    fn told(runs: &[Run]) -> String {
-        headline(&runs.iter().collect::<Vec<_>>())
+    fn told(runs: &[Run]) -> (String, Vec<String>) {
+        sentences(&runs.iter().collect::<Vec<_>>())
+    }
+
+    fn up(load: &str, choice: &str, took: f64) -> Run {
+        run((load, choice), &[("not_up", 0.0), ("startup_s", took)])
+    }
+
+    fn down(load: &str, choice: &str) -> Run {
+        run((load, choice), &[("not_up", 1.0)])
     }
 
     #[test]
     fn who_is_up_is_told_in_the_order_of_how_soon_and_who_is_not_behind_that() {
-        let none = run(("", "sched=none"), &[("not_up", 1.0)]);
-        let bfq = run(("", "sched=bfq"), &[("not_up", 0.0), ("startup_s", 1.5)]);
-        let cfq = run(("", "sched=cfq"), &[("not_up", 0.0), ("startup_s", 30.0)]);
+        let (none, bfq) = (down("", "none"), up("", "bfq", 1.5));
+        let alone = |run: &Run| told(std::slice::from_ref(run)).0;
+        assert_eq!(alone(&bfq), "The application is up after 1.5 s.");
         assert_eq!(
-            told(std::slice::from_ref(&bfq)),
-            "The application is up after 1.5 s."
-        );
-        assert_eq!(
-            told(std::slice::from_ref(&none)),
+            alone(&none),
             "The application was not up when the run ended."
         );
+        let (headline, details) = told(&[none, up("", "cfq", 30.0), bfq]);
         assert_eq!(
-            told(&[none.clone(), cfq, bfq.clone()]),
-            "The application is up after 1.5 s with sched=bfq, 30 s with sched=cfq; with sched=none it was not up when the run ended."
+            headline,
+            "The application is up after 1.5 s with bfq and 30 s with cfq; with none it was not up when the run ended."
         );
-        let other = Run {
-            load: "seed=2".to_owned(),
-            ..bfq.clone()
-        };
-        let first = Run {
-            load: "seed=1".to_owned(),
-            ..none
-        };
+        assert!(details.is_empty(), "{details:?}");
+    }
+
+    /// Times that look the same are told once; of many the first and the last, and all of them in the details.
+    #[test]
+    fn equal_times_are_told_once_and_of_many_the_ends() {
+        let alike = [up("", "a", 1.9381), up("", "b", 1.9379)];
         assert_eq!(
-            told(&[first, other]),
-            "Under seed=1: the application was not up with any of them. Under seed=2: the application is up after 1.5 s with sched=bfq."
+            told(&alike).0,
+            "The application is up after 1.938 s with all 2."
         );
+        let many = [
+            up("", "a", 1.0),
+            up("", "b", 1.0),
+            up("", "c", 2.0),
+            up("", "d", 3.0),
+            up("", "e", 4.0),
+            down("", "f"),
+        ];
+        let (headline, details) = told(&many);
+        assert_eq!(
+            headline,
+            "The application is up after 1 s with a and b, then 2 more and at the latest 4 s with e; with f it was not up when the run ended."
+        );
+        assert_eq!(
+            details,
+            [
+                "The application is up after 1 s with a and b, 2 s with c, 3 s with d and 4 s with e; with f it was not up when the run ended."
+            ]
+        );
+    }
+
+    #[test]
+    fn of_several_loads_the_headline_tells_who_is_first() {
+        let (headline, details) = told(&[
+            up("beside=0r0w", "none", 2.0),
+            up("beside=0r0w", "bfq", 2.0),
+            up("beside=5r-seq", "none", 50.0),
+            up("beside=5r-seq", "bfq", 3.0),
+            down("beside=5w-seq", "none"),
+            up("beside=5w-seq", "bfq", 9.0),
+            down("beside=9w-seq", "none"),
+            down("beside=9w-seq", "bfq"),
+        ]);
+        assert_eq!(
+            headline,
+            "The application is up first with bfq under beside=5r-seq (3 s) and beside=5w-seq \
+             (9 s), with all alike under beside=0r0w (2 s), with none under beside=9w-seq."
+        );
+        assert_eq!(
+            details,
+            [
+                "Under beside=0r0w: the application is up after 2 s with all 2.",
+                "Under beside=5r-seq: the application is up after 3 s with bfq and 50 s with none.",
+                "Under beside=5w-seq: the application is up after 9 s with bfq; with none it was not up when the run ended.",
+                "Under beside=9w-seq: in each run the application was not up when the run ended."
+            ]
+        );
+        let many: Vec<Run> = (0..6)
+            .flat_map(|seed| {
+                let load = format!("seed={seed}");
+                [up(&load, "bfq", 1.0), up(&load, "none", 2.0)]
+            })
+            .collect();
+        let (headline, details) = told(&many);
+        assert_eq!(
+            headline,
+            "The application is up first with bfq under 6 of 6 loads."
+        );
+        assert_eq!(details.len(), 5);
+        assert_eq!(details[4], "2 more loads stand in the table.");
     }
 
     #[test]
@@ -220,17 +410,33 @@ mod tests {
             run(("", "d"), &failed),
         ];
         assert_eq!(
-            told(&runs),
-            "The application is up after 1.5 s on average over 2 start-ups with a and c, 3 s on average over 1 of 2 start-ups with b; with d it was not up when the run \
+            told(&runs).0,
+            "The application is up after 1.5 s on average over 2 start-ups with a and c and 3 s on average over 1 of 2 start-ups with b; with d it was not up when the run \
              ended, or requests of it failed."
         );
     }
 
     #[test]
+    fn with_one_choice_the_loads_are_told() {
+        let runs = [
+            up("beside=5r-seq", "bfq", 3.0),
+            up("beside=0r0w", "bfq", 2.0),
+            down("beside=5w-seq", "bfq"),
+        ];
+        let (headline, details) = told(&runs);
+        assert_eq!(
+            headline,
+            "The application is up after 2 s under beside=0r0w and 3 s under beside=5r-seq; under beside=5w-seq it was not up when the run ended."
+        );
+        assert!(details.is_empty(), "{details:?}");
+    }
+
+    #[test]
     fn without_an_application_it_is_told_what_was_late_and_what_was_moved() {
         let moved = [("read_mb_s", 80.0), ("written_mb_s", 0.0)];
+        let alone = told(&[run(("", ""), &moved)]).0;
         assert_eq!(
-            told(&[run(("", ""), &moved)]),
+            alone,
             "Processes read 80.00 and write 0.000 MB/s, of memory and drives; drives move 0.000."
         );
         let late = [
@@ -238,10 +444,22 @@ mod tests {
             ("written_mb_s", 2.0),
             ("late_percent", 25.0),
         ];
+        let (headline, details) = told(&[run(("", "a"), &late), run(("", "b"), &moved)]);
         assert_eq!(
-            told(&[run(("", "a"), &late), run(("", "b"), &moved)]),
-            "A: 25.00 % of the rounds with a time of their own were late; processes read 80.00 and write 2.000 MB/s, of memory and drives; \
-             drives move 0.000; b: processes read 80.00 and write 0.000 MB/s, of memory and drives; drives move 0.000."
+            headline,
+            "Processes read and write from 80.00 MB/s (b) to 82.00 MB/s (a)."
+        );
+        let alike = [run(("", "a"), &moved), run(("", "b"), &moved)];
+        assert_eq!(
+            told(&alike).0,
+            "Processes read and write 80.00 MB/s in each run."
+        );
+        assert_eq!(
+            details,
+            [
+                "A: 25.00 % of the rounds with a time of their own were late; processes read 80.00 and write 2.000 MB/s, of memory and \
+                 drives; drives move 0.000; b: processes read 80.00 and write 0.000 MB/s, of memory and drives; drives move 0.000."
+            ]
         );
     }
 }

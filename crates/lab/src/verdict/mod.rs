@@ -33,9 +33,10 @@ pub fn of(runs: &[Judged<'_>], varied: &[Varied], baseline: Option<String>) -> V
     if hosts::are_all(&those) {
         let more = [caveats::failures(runs), caveats::wrong_blocks(runs)];
         let more = more.into_iter().flatten().map(|told| format!(" {told}"));
+        let (headline, details) = hosts::sentences(&those);
         return Verdict {
-            headline: hosts::headline(&those) + &more.collect::<String>(),
-            details: Vec::new(),
+            headline: headline + &more.collect::<String>(),
+            details,
             baseline: None,
             rankings: Vec::new(),
         };

@@ -97,6 +97,10 @@ impl Workload for Host {
     fn measures(&self) -> Vec<(&'static str, Number)> {
         self.0.measures()
     }
+
+    fn startups(&self) -> &[(Instant, Option<Instant>)] {
+        self.0.startups()
+    }
 }
 
 /// What sizes may be.

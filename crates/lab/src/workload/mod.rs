@@ -202,6 +202,11 @@ pub trait Workload: Send {
         Vec::new()
     }
 
+    /// When it started applications, and when each was up, the first few times.
+    fn startups(&self) -> &[(Instant, Option<Instant>)] {
+        &[]
+    }
+
     /// What of the workload's source was left out or changed so far.
     fn tally(&self) -> Tally {
         Tally::default()

@@ -1,6 +1,7 @@
 //! Applications that start, and what is told of them.
 
 use nearslot_core::op::Op;
+use nearslot_core::units::Instant;
 use nearslot_lab::warning::WarningKind;
 
 use super::{BLOCKS, FILES, Served, found, number, results, run, served, served_failing, who};
@@ -63,6 +64,16 @@ fn the_first_start_up_is_told_and_those_that_are_not_up() {
     let took = number(&told, "startup_s");
     assert!((took - 0.002).abs() < 1e-4, "{took}");
     assert_eq!(number(&told, "not_up"), 0.0);
+    // The first few are told one by one, in the order in which they began.
+    let noted = told.made.workload.startups();
+    assert_eq!(noted.len(), 64.min(number(&told, "up") as usize));
+    let soon = noted[0];
+    assert_eq!(soon.0, Instant(500_001_000));
+    assert!(
+        noted
+            .iter()
+            .all(|(began, up)| up.is_some_and(|up| up > *began))
+    );
     let cut = served(
         &text
             .replace("times = 1\n", "")
@@ -70,6 +81,8 @@ fn the_first_start_up_is_told_and_those_that_are_not_up() {
     );
     // Those that began at 9.9985 and at 10 s are not up.
     assert_eq!(number(&cut, "not_up"), 2.0);
+    let unended = cut.made.workload.startups().iter();
+    assert_eq!(unended.filter(|(_, up)| up.is_none()).count(), 2);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod capacity;
 mod figures;
 mod files;
+mod hosts;
 mod inspection;
 mod page;
 mod sample;

@@ -12,6 +12,7 @@ use nearslot_trace::{Header, Record, TraceOp};
 use serde_json::Value;
 
 use crate::report::figures::figures;
+use crate::report::hosts;
 use crate::report::sample::{FULL, SMALL, inspection, pictured, results, verdict};
 
 const HOSTILE: &str = "</script><script>document.title='owned'</script>\
@@ -188,6 +189,7 @@ fn the_samples_of_the_page_are_current() {
         ("results.json", report),
         ("figures.json", figures_html(&figures()).unwrap()),
         ("inspection.json", inspection_html(&pictured()).unwrap()),
+        ("hosts.json", html(&hosts::starting(), None).unwrap()),
     ];
     for (name, page) in pages {
         let (current, path) = (payload(&page).to_owned() + "\n", fixture(name));
@@ -290,6 +292,8 @@ fn reports_for_the_browser_test() {
         ("in-place", in_place(), None),
         ("single", single(), None),
         ("growing", growing(), None),
+        ("hosts", hosts::starting(), None),
+        ("host-processes", hosts::alone(), None),
     ];
     for (name, results, inspection) in reports {
         fs::write(

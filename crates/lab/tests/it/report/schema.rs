@@ -9,6 +9,7 @@ use nearslot_lab::scenario::{Load, Scenario};
 use nearslot_lab::sim::Control;
 use serde_json::{Map, Value, json};
 
+use crate::report::hosts;
 use crate::report::sample::{SMALL, results};
 
 const SCHEMA: &str = include_str!("../../../schema/results.schema.json");
@@ -109,6 +110,18 @@ fn a_real_comparison_is_valid() {
     assert_eq!(chosen.name, results.runs[0].config["drive"]["name"]);
     assert_valid(&serde_json::to_value(&results).unwrap());
     assert!(html(&results, None).unwrap().contains("sched=satf"));
+}
+
+#[test]
+fn hosts_are_valid_and_tell_when_applications_were_started() {
+    let value = serde_json::to_value(hosts::starting()).unwrap();
+    assert_valid(&value);
+    let began = &value["runs"][8]["series"]["startups"][0]["began_s"];
+    assert_eq!(began.as_f64(), Some(7.0));
+    assert_valid(&serde_json::to_value(hosts::alone()).unwrap());
+    let mut more = value;
+    more["runs"][8]["series"]["startups"][0]["later_s"] = json!(1);
+    assert!(!validator().is_valid(&more));
 }
 
 #[test]
