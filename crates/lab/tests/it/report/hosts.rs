@@ -24,8 +24,10 @@ const END_S: f64 = 67.0;
 /// When the application is started where somebody is beside.
 const BEGAN_S: f64 = 7.0;
 const CHOICES: [&str; 3] = ["none", "mq-deadline", "bfq"];
+/// What is told of a load.
+type Load = (&'static str, [Option<f64>; 3], [f64; 3]);
 /// Who is beside, and after how many seconds the application is up with each choice; what the others move meanwhile.
-const LOADS: [(&str, [Option<f64>; 3], [f64; 3]); 3] = [
+const LOADS: [Load; 3] = [
     ("0r0w", [Some(0.0614), Some(0.0614), Some(0.0614)], [0.0; 3]),
     (
         "5r-seq",
