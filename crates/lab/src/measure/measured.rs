@@ -119,12 +119,11 @@ impl Measured {
 
     /// All of it; what else a run has is the caller's.
     pub(crate) fn run(mut self, label: String, config: serde_json::Value) -> Run {
-        let begin = self.begin();
         let (failed, series) = (self.failed(), self.recorder.series.take());
         let series = series.map(|series| series.finish(self.end, (&self.both, failed)));
         let recorder = &self.recorder;
         let (reads, writes) = (&recorder.reads, &recorder.writes);
-        let lasted = self.end.since(begin);
+        let lasted = self.end.since(self.begin());
         let duration = lasted.0 as f64 / 1e9;
         let measured = self.both.count();
         // Of a run that took no time nothing is told per second.

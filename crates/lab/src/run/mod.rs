@@ -354,9 +354,8 @@ fn run(
     let measured = recorder.end(end);
     let (estimates, mut basis) = (estimates(&measured, grid.objectives), measured.basis());
     let config = configuration(&effective, drives.len(), &load.effective, scenario.warmup);
-    let begin = measured.begin();
     let late = from_instant(&*faults).filter(|begin| *begin <= measured.growth_from());
-    let mut run = measured.run(point.label.clone(), config);
+    let (begin, mut run) = (measured.begin(), measured.run(point.label.clone(), config));
     identify(&mut run, point, foreseen, groups);
     (run.replay, run.volumes, run.simulated_in_s) = (load.replay, load.volumes, simulated_in_s);
     of_host(&mut run, &*workload, begin);
