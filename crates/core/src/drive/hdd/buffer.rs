@@ -300,10 +300,13 @@ impl Buffer {
         if self.unwritten == 0 {
             return None;
         }
-        let dirty = |(_, segment): &(usize, &Segment)| segment.state == State::Dirty;
-        let all = self.segments.iter().enumerate().filter(dirty);
-        all.min_by_key(|(_, segment)| segment.dirty_since)
-            .map(|(index, _)| index)
+        let mut oldest = (u64::MAX, None);
+        for (index, segment) in self.segments.iter().enumerate() {
+            if segment.state == State::Dirty && segment.dirty_since < oldest.0 {
+                oldest = (segment.dirty_since, Some(index));
+            }
+        }
+        oldest.1
     }
 
     /// Whether any segment holds data that the medium does not.

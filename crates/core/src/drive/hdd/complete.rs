@@ -1,7 +1,8 @@
 //! A disk drive with its electronics, and the oracle that knows all of it.
 //!
 //! The oracle is an equal twin of the drive: it is told the same commands, so it does the same, down to the sector at
-//! which read-ahead stands. A price counts the command's overhead and what the arm has to finish first. It does not count
+//! which read-ahead stands. A price counts the command's overhead and what the arm has to finish first: for a read the segment that is being written, for a
+//! write that the buffer takes meanwhile all that are to be written before it. It does not count
 //! that a command whose blocks are in the buffer needs no arm: see `docs/design/0008-complete-drive.md`.
 
 use std::sync::Arc;
@@ -84,14 +85,14 @@ impl Drive for CompleteDrive {
 /// Does what the drive does, and so knows where it stands.
 pub(super) struct CompleteOracle {
     twin: Controller,
-    /// How a command would find its arm that came now.
-    freed: Freed,
+    /// How a read and a write would find their arm that came now.
+    freed: [Freed; 2],
     /// Memory to find that out.
     spare: Controller,
     /// The instant that `freed` is about; none while the drive is at work.
     now: Option<Instant>,
-    /// The least time from then until the arm can begin to move, whatever it is for.
-    least_ready: Duration,
+    /// The time from then until the arm can begin to move for each of them.
+    ready: [Duration; 2],
 }
 
 impl CompleteOracle {
@@ -99,20 +100,27 @@ impl CompleteOracle {
         let twin = Controller::new(mechanics, firmware);
         let mut spare = twin.clone();
         CompleteOracle {
-            freed: twin.freed(&mut spare),
+            freed: [twin.freed(&mut spare); 2],
             spare,
             twin,
             now: Some(Instant::ZERO),
-            least_ready: Duration::ZERO,
+            ready: [Duration::ZERO; 2],
         }
+    }
+
+    /// How a command would find its arm.
+    #[inline]
+    fn freed(&self, op: Op) -> &Freed {
+        &self.freed[usize::from(op == Op::Write)]
     }
 
     /// When the arm can begin to move for a command of `now`.
     #[inline]
     fn ready(&self, now: Instant, op: Op) -> Instant {
-        let free = self.freed.now.max(now);
-        let overhead = self.twin.arm_overhead(op, self.freed.last_op);
-        let stopping = self.freed.stopped.0.saturating_sub(free.0);
+        let freed = self.freed(op);
+        let free = freed.now.max(now);
+        let overhead = self.twin.arm_overhead(op, freed.last_op);
+        let stopping = freed.stopped.0.saturating_sub(free.0);
         free.max(now + overhead) + Duration(stopping)
     }
 }
@@ -125,9 +133,10 @@ impl Oracle for CompleteOracle {
         }
         self.now = Some(now);
         self.twin.rest_until(now);
-        self.freed = self.twin.freed(&mut self.spare);
-        let ready = [Op::Read, Op::Write].map(|op| self.ready(now, op).since(now));
-        self.least_ready = ready[0].min(ready[1]);
+        let needs_arm = self.twin.freed(&mut self.spare);
+        let for_write = self.twin.freed_for_write(needs_arm, &mut self.spare);
+        self.freed = [needs_arm, for_write];
+        self.ready = [Op::Read, Op::Write].map(|op| self.ready(now, op).since(now));
     }
 
     fn locate(&self, at: Pba) -> Place {
@@ -140,7 +149,7 @@ impl Oracle for CompleteOracle {
             + self
                 .twin
                 .mechanics
-                .positioning_time(ready, self.freed.arm, op, place)
+                .positioning_time(ready, self.freed(op).arm, op, place)
     }
 
     fn service_time(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Duration {
@@ -162,7 +171,7 @@ impl Oracle for CompleteOracle {
     fn started(&mut self, now: Instant, command: &Command) {
         self.twin.carry_out(now.max(self.twin.now), command);
         self.now = None;
-        self.least_ready = Duration::ZERO;
+        self.ready = [Duration::ZERO; 2];
     }
 
     fn observed(&mut self, now: Instant, _done: &DriveDone) {
@@ -172,15 +181,21 @@ impl Oracle for CompleteOracle {
 
 impl Arm for CompleteOracle {
     fn position(&self) -> ArmPosition {
-        self.freed.arm
+        self.freed[0].arm
     }
 
+    /// A write may begin its way elsewhere, nearer by as much.
     fn seek_at_least(&self, distance: u32) -> Duration {
-        self.least_ready + self.twin.mechanics.seek_at_least(distance)
+        let [read, write] = self.freed.map(|freed| freed.arm.cylinder);
+        let nearer = distance.saturating_sub(read.abs_diff(write));
+        let [read, write] = self.ready;
+        let mechanics = &self.twin.mechanics;
+        (read + mechanics.seek_at_least(distance)).min(write + mechanics.seek_at_least(nearer))
     }
 
     fn seek_time(&self, now: Instant, op: Op, to: ArmPosition) -> Duration {
-        let movement = self.twin.mechanics.movement(self.freed.arm, to, op);
+        let from = self.freed(op).arm;
+        let movement = self.twin.mechanics.movement(from, to, op);
         self.ready(now, op).since(now) + movement
     }
 
@@ -195,7 +210,10 @@ impl Arm for CompleteOracle {
         };
         let (end, _) = ahead.carry_out(now.max(ahead.now), &command);
         ahead.rest_until(end);
-        ahead.free_arm();
+        match op {
+            Op::Write => ahead.write_all(),
+            _ => ahead.free_arm(),
+        }
         // What is written behind keeps the arm after the command has ended.
         Predicted {
             end: end.max(ahead.now),
@@ -217,7 +235,7 @@ impl Arm for CompleteOracle {
 
     fn angle_on_arrival(&self, now: Instant, late: i64, to: ArmPosition) -> Option<Arrival> {
         let (ready, mechanics) = (self.ready(now, Op::Write), &self.twin.mechanics);
-        Some(mechanics.angle_on_arrival(ready, late, self.freed.arm, to))
+        Some(mechanics.angle_on_arrival(ready, late, self.freed(Op::Write).arm, to))
     }
 
     fn ends_where_it_writes(&self) -> bool {
@@ -268,6 +286,52 @@ mod tests {
             cylinder_skew_sectors = 3"
         );
         HddBlueprint::new(&Parameters::read(&text.parse().unwrap()).unwrap()).unwrap()
+    }
+
+    /// Four writes are taken at once; a fifth is priced as if it came when all are written, which a flush tells.
+    #[test]
+    fn a_write_that_the_buffer_takes_is_priced_behind_all_that_are_to_be_written() {
+        let blueprint = blueprint("any", 5);
+        let mut rng = Rng::stream(7, "write");
+        for _ in 0..200 {
+            let (mut drive, mut oracle) = (blueprint.drive(), blueprint.oracle());
+            let command = |op, at, len| Command {
+                io: IoId(1),
+                op,
+                at: Pba(at),
+                len: Blocks(len),
+                fua: false,
+            };
+            let mut now = Instant(0);
+            for _ in 0..4 {
+                let write = command(Op::Write, rng.below(600), 1);
+                drive.submit(now, &write);
+                oracle.started(now, &write);
+                now = drive.next_event().unwrap();
+                let done = drive.advance(now).unwrap();
+                oracle.observed(now, &done);
+            }
+            let place = oracle.locate(Pba(rng.below(600)));
+            let price = oracle.positioning_time(now, Op::Write, &place);
+            // Written at the same time, it would find the arm as it is behind the flush.
+            let flush = command(Op::Flush, 0, 0);
+            drive.submit(now, &flush);
+            oracle.started(now, &flush);
+            let flushed = drive.next_event().unwrap();
+            let done = drive.advance(flushed).unwrap();
+            oracle.observed(flushed, &done);
+            let turn = Duration::from_ms(10).0;
+            let [before, behind] = [
+                (now + price).0,
+                (flushed + oracle.positioning_time(flushed, Op::Write, &place)).0,
+            ];
+            // Both name an instant at which its block begins; the overhead of a write may miss a turn.
+            assert!(
+                before <= behind + 2 && (behind + 2 - before) % turn <= 4,
+                "{before} {behind}"
+            );
+            assert!(now + price >= flushed, "{now} {price} {flushed}");
+        }
     }
 
     #[test]

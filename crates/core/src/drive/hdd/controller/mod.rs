@@ -313,8 +313,8 @@ impl Controller {
     fn flush(&mut self, start: Instant) -> (Instant, Cost) {
         let overhead = self.firmware.command + self.firmware.write.after(self.last_op);
         self.rest_until(start + overhead);
-        while self.firmware.cache().may_lose() && self.buffer.has_unwritten() {
-            self.arm_event(Instant::NEVER);
+        if self.firmware.cache().may_lose() {
+            self.write_all();
         }
         let overhead = self.now.since(start);
         let cost = Cost {
@@ -375,6 +375,28 @@ impl Controller {
             arm,
             stopped,
             last_op: self.last_op,
+        }
+    }
+
+    /// How a write would find the arm that came now, between commands: if the buffer takes it while others are written, behind all of those.
+    pub(super) fn freed_for_write(&self, needs_arm: Freed, spare: &mut Controller) -> Freed {
+        if !self.buffer.has_unwritten() || !self.firmware.buffer.accept_while_writing {
+            return needs_arm;
+        }
+        spare.clone_from(self);
+        spare.write_all();
+        Freed {
+            now: spare.now,
+            arm: spare.arm,
+            stopped: spare.stopped,
+            last_op: self.last_op,
+        }
+    }
+
+    /// Writes everything that the medium does not have.
+    pub(super) fn write_all(&mut self) {
+        while self.buffer.has_unwritten() {
+            self.arm_event(Instant::NEVER);
         }
     }
 
