@@ -378,19 +378,20 @@ impl Controller {
         }
     }
 
-    /// How a write would find the arm that came now, between commands: if the buffer takes it while others are written, behind all of those.
-    pub(super) fn freed_for_write(&self, needs_arm: Freed, spare: &mut Controller) -> Freed {
-        if !self.buffer.has_unwritten() || !self.firmware.buffer.accept_while_writing {
-            return needs_arm;
-        }
-        spare.clone_from(self);
-        spare.write_all();
-        Freed {
-            now: spare.now,
-            arm: spare.arm,
-            stopped: spare.stopped,
-            last_op: self.last_op,
-        }
+    /// How a write would find the arm that the buffer takes now, between commands, while others are to be written: behind all of those. None if it needs the
+    /// arm as others do.
+    pub(super) fn freed_behind(&self, spare: &mut Controller) -> Option<Freed> {
+        let behind = self.buffer.has_unwritten() && self.firmware.buffer.accept_while_writing;
+        behind.then(|| {
+            spare.clone_from(self);
+            spare.write_all();
+            Freed {
+                now: spare.now,
+                arm: spare.arm,
+                stopped: spare.stopped,
+                last_op: self.last_op,
+            }
+        })
     }
 
     /// Writes everything that the medium does not have.
