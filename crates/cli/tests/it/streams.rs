@@ -59,8 +59,8 @@ fn each_stream_has_its_response_times() {
         }
     }
     let text = run(&trace_of, "table");
-    assert!(text.contains("backup, writes"), "{text}");
-    assert!(text.contains("shop, reads"), "{text}");
+    assert!(text.contains("backup (1), writes"), "{text}");
+    assert!(text.contains("shop (2), reads"), "{text}");
 }
 
 /// A request every 40 ms: the same ones are cut off by number and by time.
