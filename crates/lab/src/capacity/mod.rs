@@ -429,8 +429,9 @@ fn settle(
 
 /// Where the number of requests hangs on the answers, no point can be held against another.
 fn check_known(points: &[Point], trace: Option<&LoadedTrace>) -> Result<(), RunError> {
-    let count = points
-        .first()
+    // A trace knows.
+    let asked = points.first().filter(|_| trace.is_none());
+    let count = asked
         .map(|point| prepare::count(point, trace))
         .transpose()?;
     match count.map(RequestCount::new) {

@@ -109,7 +109,7 @@ impl Load<'_> {
             [first, between @ .., last] if left_out => {
                 let between: usize = between.iter().map(|(_, those)| those.len()).sum();
                 format!(
-                    "{}, then {between} more and at the latest {}",
+                    "{}, {between} more in between, and at the latest {}",
                     each(first),
                     each(last)
                 )
@@ -152,11 +152,11 @@ fn joined(those: &[String]) -> String {
 fn firsts(loads: &[Load<'_>]) -> String {
     // Whose it was, under which loads after how long.
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
-    let [mut alike, mut none] = [Vec::new(), Vec::new()];
+    let [mut alike, mut never] = [Vec::new(), Vec::new()];
     for load in loads {
         let (groups, _) = load.groups();
         let Some((time, those)) = groups.first() else {
-            none.push(load.name.to_owned());
+            never.push(load.name.to_owned());
             continue;
         };
         let under = format!("{} ({time})", load.name);
@@ -167,27 +167,29 @@ fn firsts(loads: &[Load<'_>]) -> String {
             None => found.push((who, vec![under])),
         }
     }
-    found.push(("with all alike".to_owned(), alike));
-    found.push(("with none".to_owned(), none));
-    found.retain(|(_, those)| !those.is_empty());
-    let few = loads.len() <= LOADS_MAX;
-    let told = found.iter().map(|(who, those)| match few {
-        true => format!("{who} under {}", list(those)),
-        false => format!("{who} under {} of {} loads", those.len(), loads.len()),
-    });
-    let told: Vec<String> = told.collect();
-    format!("The application is up first {}.", told.join(", "))
+    let under = |those: &[String]| match loads.len() <= LOADS_MAX {
+        true => format!("under {}", list(those)),
+        false => format!("under {} of {} loads", those.len(), loads.len()),
+    };
+    let first = found
+        .iter()
+        .map(|(who, those)| format!("{who} {}", under(those)));
+    let first: Vec<String> = first.collect();
+    let told = [
+        (!first.is_empty()).then(|| format!("The application is up first {}.", first.join(", "))),
+        (!alike.is_empty())
+            .then(|| format!("{} all choices take the same.", capital(&under(&alike)))),
+        (!never.is_empty())
+            .then(|| format!("{} it is up with no choice.", capital(&under(&never)))),
+    ];
+    told.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// What is to be said of each load, of the first few.
 fn details(loads: &[Load<'_>]) -> Vec<String> {
     let told = loads.iter().take(LOADS_MAX);
-    let mut told: Vec<String> = told.map(|load| load.sentence(GROUPS_MAX)).collect();
-    if loads.len() > LOADS_MAX {
-        let more = loads.len() - LOADS_MAX;
-        told.push(format!("{more} more loads stand in the table."));
-    }
-    told
+    let told = told.map(|load| load.sentence(GROUPS_MAX));
+    told.chain(more_loads(loads)).collect()
 }
 
 /// What runs without an application say.
@@ -211,10 +213,26 @@ fn of_processes(runs: &[&Run], loads: &[Load<'_>]) -> (String, Vec<String>) {
     };
     let details = loads.iter().take(LOADS_MAX).map(|load| {
         let said = load.runs.iter().take(RUNS_MAX);
-        let said = said.map(|run| format!("{}: {}", name(run), without(run)));
-        load.under(&said.collect::<Vec<_>>().join("; "))
+        let mut said: Vec<String> = said
+            .map(|run| format!("{}: {}", name(run), without(run)))
+            .collect();
+        if load.runs.len() > RUNS_MAX {
+            let more = load.runs.len() - RUNS_MAX;
+            said.push(format!("{more} more stand in the table"));
+        }
+        match load.name {
+            // It begins with a label, which stays as it is.
+            "" => format!("{}.", said.join("; ")),
+            _ => load.under(&said.join("; ")),
+        }
     });
-    (headline, details.collect())
+    (headline, details.chain(more_loads(loads)).collect())
+}
+
+/// How many loads are not told one by one, if any.
+fn more_loads(loads: &[Load<'_>]) -> Option<String> {
+    let more = loads.len().saturating_sub(LOADS_MAX);
+    (more > 0).then(|| format!("{more} more loads stand in the table."))
 }
 
 fn capital(text: &str) -> String {
@@ -347,7 +365,7 @@ mod tests {
         let (headline, details) = told(&many);
         assert_eq!(
             headline,
-            "The application is up after 1 s with a and b, then 2 more and at the latest 4 s with e; with f it was not up when the run ended."
+            "The application is up after 1 s with a and b, 2 more in between, and at the latest 4 s with e; with f it was not up when the run ended."
         );
         assert_eq!(
             details,
@@ -371,8 +389,8 @@ mod tests {
         ]);
         assert_eq!(
             headline,
-            "The application is up first with bfq under beside=5r-seq (3 s) and beside=5w-seq \
-             (9 s), with all alike under beside=0r0w (2 s), with none under beside=9w-seq."
+            "The application is up first with bfq under beside=5r-seq (3 s) and beside=5w-seq (9 s). \
+             Under beside=0r0w (2 s) all choices take the same. Under beside=9w-seq it is up with no choice."
         );
         assert_eq!(
             details,
@@ -449,6 +467,13 @@ mod tests {
             headline,
             "Processes read and write from 80.00 MB/s (b) to 82.00 MB/s (a)."
         );
+        let many: Vec<Run> = (0..8)
+            .map(|number| run(("", &format!("c{number}")), &moved))
+            .collect();
+        assert!(
+            told(&many).1[0].ends_with("; 2 more stand in the table."),
+            "none is left out without a word"
+        );
         let alike = [run(("", "a"), &moved), run(("", "b"), &moved)];
         assert_eq!(
             told(&alike).0,
@@ -457,7 +482,7 @@ mod tests {
         assert_eq!(
             details,
             [
-                "A: 25.00 % of the rounds with a time of their own were late; processes read 80.00 and write 2.000 MB/s, of memory and \
+                "a: 25.00 % of the rounds with a time of their own were late; processes read 80.00 and write 2.000 MB/s, of memory and \
                  drives; drives move 0.000; b: processes read 80.00 and write 0.000 MB/s, of memory and drives; drives move 0.000."
             ]
         );

@@ -125,13 +125,13 @@ const SECONDS: Knob = Knob::number(
     "seconds",
     67.0,
     0.001..=1e6,
-    "the run ends when all processes that end have ended, at the latest then",
+    "the run ends when all processes that end have ended and `counted_s` is over, at the latest then",
 );
 const COUNTED: Knob = Knob::number(
     "counted_s",
     10.0,
     0.001..=1e6,
-    "for how long what others read and write is counted, from the first start-up on; the run goes on until then",
+    "for how long what others read and write is counted, from the first start-up on; the run goes on until then, at the latest to `seconds`",
 );
 const BESIDE: Knob = Knob::text(
     "beside",
@@ -328,16 +328,30 @@ fn check_written(all: &[Process], knobs: &Knobs) -> Result<(), ConfigError> {
 /// What others do is counted beside an application that is started.
 fn check_counted(all: &[Process], knobs: &Knobs) -> Result<(), ConfigError> {
     let (starting, others): (Vec<_>, Vec<_>) = all.iter().partition(|process| process.starts());
-    let set = knobs.first_given([&COUNTED].into_iter());
-    let wrong = set.filter(|_| starting.is_empty() || others.is_empty());
-    wrong.map_or(Ok(()), |(_, value)| {
-        let allowed = "where an application starts beside others, without which it has no effect";
+    let Some((_, value)) = knobs.first_given([&COUNTED].into_iter()) else {
+        return Ok(());
+    };
+    let wrong = |allowed: &str| {
         Err(ConfigError::value(
             "host.counted_s",
             &value.to_string(),
             allowed,
         ))
-    })
+    };
+    if starting.is_empty() || others.is_empty() {
+        return wrong("where an application starts beside others, without which it has no effect");
+    }
+    let begin = starting.iter().map(|process| process.start).min();
+    let left = seconds(knobs, "seconds")
+        .0
+        .saturating_sub(begin.unwrap_or(Duration::ZERO).0);
+    if seconds(knobs, "counted_s").0 > left {
+        let left = written(left as f64 / 1e9);
+        return wrong(&format!(
+            "at most {left}, until the run ends after `seconds`"
+        ));
+    }
+    Ok(())
 }
 
 /// Limits of the page cache that make sense together.

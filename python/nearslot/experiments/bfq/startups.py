@@ -221,7 +221,7 @@ def speed(table: Table) -> Found:
     simulated = sum(row["duration_s"] for row in table.rows)
     return Found(
         [],
-        f"{simulated:.0f} s were simulated in {spent:.0f} s of processors, "
+        f"{simulated:.0f} s were simulated in {spent:.0f} s of runs by the clock, "
         f"{simulated / spent:.0f} times as fast",
     )
 

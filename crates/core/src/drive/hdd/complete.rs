@@ -1,9 +1,14 @@
 //! A disk drive with its electronics, and the oracle that knows all of it.
 //!
-//! The oracle is an equal twin of the drive: it is told the same commands, so it does the same, down to the sector at
-//! which read-ahead stands. A price counts the command's overhead and what the arm has to finish first: the segment that is being written at most. Of a
-//! write that the buffer takes meanwhile nobody waits for the medium, so it is priced by what the arm will need for it, behind all that are written before. It does not count
-//! that a command whose blocks are in the buffer needs no arm: see `docs/design/0008-complete-drive.md`.
+//! The oracle is an equal twin of the drive: it is told the same commands, so it does the same, down to the sector at which read-ahead stands.
+//!
+//! ```text
+//! a read         overhead, what the arm has to finish first (read-ahead to its least, or the one segment that is being written), the way, the turn
+//! a write        the same; but where the buffer takes writes while others are written, only what the arm needs for it behind all of those: nobody waits for
+//!                that. Where the buffer is full of such, its wait for room does not count either
+//! ```
+//!
+//! A price does not count that a read whose blocks are in the buffer needs no arm: see `docs/design/0008-complete-drive.md`.
 
 use std::sync::Arc;
 
@@ -91,7 +96,7 @@ pub(super) struct CompleteOracle {
     spare: Controller,
     /// The instant that `freed` is about; none while the drive is at work.
     now: Option<Instant>,
-    /// Nobody waits for the arm of a write, as the buffer takes it.
+    /// A write comes behind others, in the buffer: the time until then does not count.
     behind: bool,
     /// The time that counts until the arm can begin to move for each of them.
     ready: [Duration; 2],
@@ -127,7 +132,7 @@ impl CompleteOracle {
         free.max(now + overhead) + Duration(stopping)
     }
 
-    /// What of the time until then counts.
+    /// How much of the time from `now` until the arm is ready is in the price.
     #[inline]
     fn waited(&self, now: Instant, op: Op, ready: Instant) -> Duration {
         match op {

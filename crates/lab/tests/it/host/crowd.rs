@@ -34,7 +34,9 @@ fn part_of_one(run: &Run) -> (f64, f64) {
 fn who_opens_a_thousand_streams_has_a_thousand_shares() {
     for sched in ["bfq", "cfq", "slack", "kyber", "mq-deadline"] {
         let (part, all) = part_of_one(&crowd(sched, ""));
-        assert!(part < 1.0 && all > 0.7, "{sched}: {part} % of {all} MB/s");
+        // Until it is known to read here and there it has a turn like one who reads in a row, with slack 100 ms of the 5 s.
+        let most = if sched == "slack" { 2.0 } else { 1.0 };
+        assert!(part < most && all > 0.7, "{sched}: {part} % of {all} MB/s");
     }
 }
 

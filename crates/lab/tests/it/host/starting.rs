@@ -47,9 +47,9 @@ fn a_start_up_waits_for_what_its_process_reads_ahead() {
     assert_eq!(who(&told), ["a", "a", "b", "a", "launch", "journal"]);
 }
 
-/// The first application is that which was started first, whoever stands first, and its own time alone.
+/// Each start-up counts by its own time, whoever stands first, and one that has not ended is not up.
 #[test]
-fn the_first_start_up_is_told_and_those_that_are_not_up() {
+fn start_ups_are_told_and_those_that_are_not_up() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("own.csv");
     let rows = "process,think_us,kind,sector,sectors\na,1000,read,800,8\n";

@@ -33,6 +33,10 @@ const WRONG: &[(&str, &str)] = &[
         "host.counted_s = 3 (allowed: where an application starts beside others",
     ),
     (
+        "workload = 'host:launch=xterm:beside=1r-seq:counted_s=60.5'",
+        "host.counted_s = 60.5 (allowed: at most 60, until the run ends",
+    ),
+    (
         "workload = 'host:launch=xterm:counted_s=3'",
         "host.counted_s = 3 (allowed: where an application starts beside others",
     ),
