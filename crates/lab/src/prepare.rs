@@ -130,9 +130,9 @@ fn check_asked(trace: &LoadedTrace, parts: &Parts) -> Result<(), ConfigError> {
 ///
 /// # Errors
 /// As [`prepare`].
-pub(crate) fn count(point: &Point, trace: Option<&LoadedTrace>) -> Result<u64, RunError> {
+pub(crate) fn count(point: &Point, trace: Option<&LoadedTrace>) -> Result<RequestCount, RunError> {
     let Assembly { stack, .. } = built(&point.scenario, trace)?;
-    Ok(prepare(&point.scenario, trace, &stack)?.count.get())
+    Ok(prepare(&point.scenario, trace, &stack)?.count)
 }
 
 /// Makes the load of a scenario.

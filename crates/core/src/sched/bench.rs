@@ -8,6 +8,7 @@ use crate::ids::{IoId, StreamId};
 use crate::io::{DriveDone, Io};
 use crate::op::{Cost, Op, Status};
 use crate::position::Place;
+use crate::rng::Rng;
 use crate::stream::{Stream, Streams};
 use crate::units::{Blocks, Duration, Instant, Pba};
 
@@ -156,5 +157,67 @@ impl<S: Scheduler> Bench<S> {
                 None => self.now = self.waits_until.expect("something waits"),
             }
         }
+    }
+
+    /// Random requests, starts, withdrawals and answers, and changes of who asks, then all that is left: every request is served. Nine streams; `ask` draws what
+    /// one asks for (who, operation, whether it waits, where, how much), `claim` what is said of one.
+    pub(super) fn walk(
+        &mut self,
+        rng: &mut Rng,
+        ask: impl Fn(&mut Rng) -> (u32, Op, bool, u64, u64),
+        claim: impl Fn(&mut Rng) -> Stream,
+    ) {
+        let (mut waiting, mut on_drive) = (Vec::new(), Vec::new());
+        for _ in 0..700 {
+            self.now += Duration::from_us(rng.below(4_000));
+            match rng.below(10) {
+                0..=3 => {
+                    let (stream, op, sync, at, len) = ask(rng);
+                    waiting.push(self.ask(stream, op, sync, at, len));
+                }
+                4..=6 if on_drive.len() < 8 => {
+                    if let Some(id) = self.start() {
+                        waiting.retain(|one| *one != id);
+                        on_drive.push(id);
+                    }
+                }
+                7 if rng.chance(0.1) && !waiting.is_empty() => {
+                    let at = rng.below(waiting.len() as u64) as usize;
+                    let io = self.ios[waiting.swap_remove(at) as usize];
+                    self.own.withdraw(self.now, &io);
+                    self.own.audit();
+                }
+                8 if rng.chance(0.2) => {
+                    let of = claim(rng);
+                    self.describe(rng.below(9) as u32, of);
+                }
+                _ if !on_drive.is_empty() => {
+                    let at = rng.below(on_drive.len() as u64) as usize;
+                    self.answer(on_drive.swap_remove(at));
+                }
+                _ => {}
+            }
+        }
+        self.drain(waiting.len() + on_drive.len(), &mut on_drive);
+        assert_eq!(self.own.len(), 0);
+    }
+
+    /// Serves and answers so many.
+    fn drain(&mut self, mut left: usize, on_drive: &mut Vec<u32>) {
+        for _ in 0..100_000 {
+            if left == 0 {
+                return;
+            }
+            match (self.start(), on_drive.pop()) {
+                (Some(id), last) => on_drive.extend(last.into_iter().chain([id])),
+                (None, Some(id)) => {
+                    self.answer(id);
+                    left -= 1;
+                }
+                (None, None) => self.now = self.waits_until.expect("something waits, nothing runs"),
+            }
+            self.wait(1);
+        }
+        panic!("{left} are never served");
     }
 }

@@ -368,7 +368,7 @@ pub fn capacity(
     check_known(&points, trace)?;
     let mut choices = pool.install(|| choices(&points, trace, how, control))?;
     let requests = match choices.first() {
-        Some(choice) => prepare::count(&choice.axis.point(&choice.point, 0)?, trace)?,
+        Some(choice) => prepare::count(&choice.axis.point(&choice.point, 0)?, trace)?.get(),
         None => 0,
     };
     let (mut longer, mut told) = (Longer::default(), Told::default());
@@ -434,16 +434,11 @@ fn check_known(points: &[Point], trace: Option<&LoadedTrace>) -> Result<(), RunE
     let count = asked
         .map(|point| prepare::count(point, trace))
         .transpose()?;
-    match count.map(RequestCount::new) {
-        Some(count) if !count.is_known() => {
-            let (value, allowed) = (
-                "a host",
-                "a trace or a workload whose number of requests is known: how many a host makes hangs on the answers",
-            );
-            Err(ConfigError::value("workload", value, allowed).into())
-        }
-        _ => Ok(()),
+    if count.is_none_or(RequestCount::is_known) {
+        return Ok(());
     }
+    let allowed = "a trace or a workload whose number of requests is known: how many a host makes hangs on the answers";
+    Err(ConfigError::value("workload", "a host", allowed).into())
 }
 
 /// Whether the load has requests of the kinds that the objectives are about.
@@ -506,7 +501,7 @@ fn choices(
     control: &Control,
 ) -> Result<Vec<Choice>, RunError> {
     let requests = match (how.find, points.first()) {
-        (Find::Depth | Find::Rate, Some(point)) => prepare::count(point, trace)?,
+        (Find::Depth | Find::Rate, Some(point)) => prepare::count(point, trace)?.get(),
         _ => 0,
     };
     let mut axes = Vec::new();

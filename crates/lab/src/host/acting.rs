@@ -125,13 +125,12 @@ impl Machine {
             one.doing = Doing::Round;
             return true;
         };
-        // Nearly all steps are these, and need no copy.
-        match step {
+        let step = match step {
+            // Nearly all steps are these, and need no copy.
             Step::Read(access) => return self.begin_access(actor, now, *access, Op::Read),
             Step::Write(access) => return self.begin_access(actor, now, *access, Op::Write),
-            _ => {}
-        }
-        let step = step.clone();
+            other => other.clone(),
+        };
         match step {
             Step::Read(_) | Step::Write(_) => {}
             Step::Think(Think::Fixed(time)) => one.computed += time,

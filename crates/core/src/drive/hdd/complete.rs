@@ -107,7 +107,7 @@ impl CompleteOracle {
         let twin = Controller::new(mechanics, firmware);
         let mut spare = twin.clone();
         CompleteOracle {
-            freed: [twin.freed(&mut spare); 2],
+            freed: [twin.freed(&mut spare).0; 2],
             spare,
             twin,
             now: Some(Instant::ZERO),
@@ -150,8 +150,7 @@ impl Oracle for CompleteOracle {
         }
         self.now = Some(now);
         self.twin.rest_until(now);
-        let needs_arm = self.twin.freed(&mut self.spare);
-        let behind = self.twin.freed_behind(&mut self.spare);
+        let (needs_arm, behind) = self.twin.freed(&mut self.spare);
         self.behind = behind.is_some();
         self.freed = [needs_arm, behind.unwrap_or(needs_arm)];
         self.ready = [Op::Read, Op::Write].map(|op| self.waited(now, op, self.ready(now, op)));

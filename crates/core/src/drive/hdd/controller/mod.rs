@@ -25,7 +25,7 @@
 use std::sync::Arc;
 
 use super::access::{Access, Stage};
-use super::buffer::{Buffer, Match, State};
+use super::buffer::{Buffer, Match, Segment, State};
 use super::firmware::Firmware;
 use super::mech::Mechanics;
 use crate::io::{Command, Unwritten, WriteCache};
@@ -352,17 +352,17 @@ impl Controller {
         self.awaited = false;
     }
 
-    /// How a command that needs the arm would find it, if it came now, between commands. `spare` has the memory to try that out.
-    pub(super) fn freed(&self, spare: &mut Controller) -> Freed {
+    /// How a command that needs the arm would find it, if it came now, between commands; and how a write would that the buffer takes while others are to be
+    /// written, behind all of those (none if it needs the arm as others do). `spare` has the memory to try that out.
+    pub(super) fn freed(&self, spare: &mut Controller) -> (Freed, Option<Freed>) {
         assert!(self.job.is_none(), "a command is under way");
-        let at_once = match self.owner {
-            Owner::Nobody => true,
-            Owner::Host(_) => false,
-            Owner::Itself(index) => {
-                let segment = self.buffer.at(index);
-                segment.state == State::Reading && segment.end >= segment.ahead_min
-            }
+        let doing = match self.owner {
+            Owner::Itself(index) => Some(self.buffer.at(index)),
+            Owner::Nobody | Owner::Host(_) => None,
         };
+        let stops =
+            |segment: &Segment| segment.state == State::Reading && segment.end >= segment.ahead_min;
+        let at_once = self.owner == Owner::Nobody || doing.is_some_and(stops);
         let (now, (arm, stopped)) = if at_once {
             (self.now, self.left())
         } else {
@@ -370,28 +370,23 @@ impl Controller {
             spare.free_arm();
             (spare.now, (spare.arm, spare.stopped))
         };
-        Freed {
+        let found = |now, arm, stopped| Freed {
             now,
             arm,
             stopped,
             last_op: self.last_op,
-        }
-    }
-
-    /// How a write would find the arm that the buffer takes now, between commands, while others are to be written: behind all of those. None if it needs the
-    /// arm as others do.
-    pub(super) fn freed_behind(&self, spare: &mut Controller) -> Option<Freed> {
+        };
         let behind = self.buffer.has_unwritten() && self.firmware.buffer.accept_while_writing;
-        behind.then(|| {
-            spare.clone_from(self);
-            spare.write_all();
-            Freed {
-                now: spare.now,
-                arm: spare.arm,
-                stopped: spare.stopped,
-                last_op: self.last_op,
+        let behind = behind.then(|| {
+            // Where one is being written, that is done in `spare` by now, and the next one is due.
+            match doing.is_some_and(|segment| segment.state == State::Writing) {
+                true => spare.write_oldest(),
+                false => spare.clone_from(self),
             }
-        })
+            spare.write_all();
+            found(spare.now, spare.arm, spare.stopped)
+        });
+        (found(now, arm, stopped), behind)
     }
 
     /// Writes everything that the medium does not have.

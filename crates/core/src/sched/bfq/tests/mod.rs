@@ -420,26 +420,6 @@ fn a_group_that_a_stream_leaves_loses_its_requests_to_the_other() {
     assert_eq!(bench.own.groups[0].unwrap().allocated, 0);
 }
 
-/// Serves and answers all that is left.
-fn drain(bench: &mut Bench<Bfq>, waiting: &mut Vec<u32>, on_drive: &mut Vec<u32>) {
-    let mut patience = 0;
-    while !(waiting.is_empty() && on_drive.is_empty()) {
-        match bench.start() {
-            Some(id) => {
-                waiting.retain(|one| *one != id);
-                on_drive.push(id);
-            }
-            None => match on_drive.pop() {
-                Some(id) => bench.answer(id),
-                None => bench.now = bench.waits_until.expect("something waits, nothing runs"),
-            },
-        }
-        bench.wait(1);
-        patience += 1;
-        assert!(patience < 100_000, "{waiting:?} are never served");
-    }
-}
-
 /// Random processes, priorities, groups, withdrawals and answers: every request is served, and the books are right after each step.
 #[test]
 fn every_request_is_served_whatever_comes() {
@@ -449,51 +429,22 @@ fn every_request_is_served_whatever_comes() {
             seed % 2 == 0,
             &[("strict_guarantees", i64::from(seed % 7 == 0))],
         );
-        let (mut waiting, mut on_drive) = (Vec::new(), Vec::new());
-        for _ in 0..700 {
-            bench.now += Duration::from_us(rng.below(4_000));
-            match rng.below(10) {
-                0..=3 => {
-                    let stream = rng.below(9) as u32;
-                    let near = u64::from(stream / 3) * 100_000;
-                    let at = match rng.chance(0.6) {
-                        true => near + rng.below(4_000),
-                        false => rng.below(1 << 24),
-                    };
-                    let op = if rng.chance(0.7) { Op::Read } else { Op::Write };
-                    let sync = op == Op::Read || rng.chance(0.4);
-                    waiting.push(bench.ask(stream, op, sync, at, 1 + rng.below(300)));
-                }
-                4..=6 if on_drive.len() < 8 => {
-                    if let Some(id) = bench.start() {
-                        waiting.retain(|one| *one != id);
-                        on_drive.push(id);
-                    }
-                }
-                7 if rng.chance(0.1) && !waiting.is_empty() => {
-                    let at = rng.below(waiting.len() as u64) as usize;
-                    let io = bench.ios[waiting.swap_remove(at) as usize];
-                    bench.own.withdraw(bench.now, &io);
-                    bench.own.audit();
-                }
-                8 if rng.chance(0.2) => {
-                    let stream = Stream {
-                        weight: 1 + rng.below(1_000) as u16,
-                        class: Class::ALL[rng.below(3) as usize],
-                        level: rng.below(8) as u8,
-                        group: GroupId(rng.below(3) as u16),
-                    };
-                    bench.describe(rng.below(9) as u32, stream);
-                }
-                _ if !on_drive.is_empty() => {
-                    let at = rng.below(on_drive.len() as u64) as usize;
-                    let id = on_drive.swap_remove(at);
-                    bench.answer(id);
-                }
-                _ => {}
-            }
-        }
-        drain(&mut bench, &mut waiting, &mut on_drive);
-        assert_eq!(bench.own.len(), 0);
+        let ask = |rng: &mut Rng| {
+            let stream = rng.below(9) as u32;
+            let near = u64::from(stream / 3) * 100_000;
+            let at = match rng.chance(0.6) {
+                true => near + rng.below(4_000),
+                false => rng.below(1 << 24),
+            };
+            let op = if rng.chance(0.7) { Op::Read } else { Op::Write };
+            let sync = op == Op::Read || rng.chance(0.4);
+            (stream, op, sync, at, 1 + rng.below(300))
+        };
+        bench.walk(&mut rng, ask, |rng| Stream {
+            weight: 1 + rng.below(1_000) as u16,
+            class: Class::ALL[rng.below(3) as usize],
+            level: rng.below(8) as u8,
+            group: GroupId(rng.below(3) as u16),
+        });
     }
 }

@@ -272,64 +272,16 @@ fn every_request_is_served_whatever_comes() {
     for seed in 0..24 {
         let mut rng = Rng::stream(seed, "cfq");
         let mut bench = with(&[("group_idle_ms", [8.0, 0.0][seed as usize % 2])]);
-        let (mut waiting, mut on_drive) = (Vec::new(), Vec::new());
-        for _ in 0..700 {
-            bench.now += Duration::from_us(rng.below(4_000));
-            match rng.below(10) {
-                0..=3 => {
-                    let op = if rng.chance(0.7) { Op::Read } else { Op::Write };
-                    let sync = op == Op::Read || rng.chance(0.4);
-                    let stream = rng.below(9) as u32;
-                    waiting.push(bench.ask(stream, op, sync, rng.below(1 << 24), 8));
-                }
-                4..=6 if on_drive.len() < 8 => {
-                    if let Some(id) = bench.start() {
-                        waiting.retain(|one| *one != id);
-                        on_drive.push(id);
-                    }
-                }
-                7 if rng.chance(0.1) && !waiting.is_empty() => {
-                    let at = rng.below(waiting.len() as u64) as usize;
-                    let io = bench.ios[waiting.swap_remove(at) as usize];
-                    bench.own.withdraw(bench.now, &io);
-                    bench.own.audit();
-                }
-                8 if rng.chance(0.2) => {
-                    let stream = Stream {
-                        class: Class::ALL[rng.below(3) as usize],
-                        level: rng.below(8) as u8,
-                        ..in_group(rng.below(3) as u16, 50 * (1 + rng.below(4)) as u16)
-                    };
-                    bench.describe(rng.below(9) as u32, stream);
-                }
-                _ if !on_drive.is_empty() => {
-                    let at = rng.below(on_drive.len() as u64) as usize;
-                    let id = on_drive.swap_remove(at);
-                    bench.answer(id);
-                }
-                _ => {}
-            }
-        }
-        drain(&mut bench, waiting.len() + on_drive.len(), &mut on_drive);
-        assert_eq!(bench.own.len(), 0);
+        let ask = |rng: &mut Rng| {
+            let op = if rng.chance(0.7) { Op::Read } else { Op::Write };
+            let sync = op == Op::Read || rng.chance(0.4);
+            let stream = rng.below(9) as u32;
+            (stream, op, sync, rng.below(1 << 24), 8)
+        };
+        bench.walk(&mut rng, ask, |rng| Stream {
+            class: Class::ALL[rng.below(3) as usize],
+            level: rng.below(8) as u8,
+            ..in_group(rng.below(3) as u16, 50 * (1 + rng.below(4)) as u16)
+        });
     }
-}
-
-/// Serves and answers so many.
-fn drain(bench: &mut Bench<Cfq>, mut left: usize, on_drive: &mut Vec<u32>) {
-    for _ in 0..100_000 {
-        if left == 0 {
-            return;
-        }
-        match (bench.start(), on_drive.pop()) {
-            (Some(id), last) => on_drive.extend(last.into_iter().chain([id])),
-            (None, Some(id)) => {
-                bench.answer(id);
-                left -= 1;
-            }
-            (None, None) => bench.now = bench.waits_until.expect("something waits, nothing runs"),
-        }
-        bench.wait(1);
-    }
-    panic!("{left} are never served");
 }
