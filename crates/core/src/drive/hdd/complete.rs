@@ -94,12 +94,12 @@ pub(super) struct CompleteOracle {
     freed: [Freed; 2],
     /// Memory to find that out.
     spare: Controller,
-    /// The instant that `freed` is about; none while the drive is at work.
+    /// The instant that `freed` and `ready` are about; none before the first one, and while the drive is at work.
     now: Option<Instant>,
     /// A write comes behind others, in the buffer: the time until then does not count.
     behind: bool,
-    /// The time that counts until the arm can begin to move for each of them.
-    ready: [Duration; 2],
+    /// When the arm can begin to move for each of them, and how much of the time until then counts.
+    ready: [(Instant, Duration); 2],
 }
 
 impl CompleteOracle {
@@ -110,9 +110,9 @@ impl CompleteOracle {
             freed: [twin.freed(&mut spare).0; 2],
             spare,
             twin,
-            now: Some(Instant::ZERO),
+            now: None,
             behind: false,
-            ready: [Duration::ZERO; 2],
+            ready: [(Instant::ZERO, Duration::ZERO); 2],
         }
     }
 
@@ -122,23 +122,26 @@ impl CompleteOracle {
         &self.freed[usize::from(op == Op::Write)]
     }
 
-    /// When the arm can begin to move for a command of `now`.
+    /// When the arm can begin to move for a command of `now`, and how much of the time until then is in its price.
     #[inline]
-    fn ready(&self, now: Instant, op: Op) -> Instant {
+    fn ready(&self, now: Instant, op: Op) -> (Instant, Duration) {
+        match self.now == Some(now) {
+            true => self.ready[usize::from(op == Op::Write)],
+            false => self.reckoned(now, op),
+        }
+    }
+
+    fn reckoned(&self, now: Instant, op: Op) -> (Instant, Duration) {
         let freed = self.freed(op);
         let free = freed.now.max(now);
         let overhead = self.twin.arm_overhead(op, freed.last_op);
         let stopping = freed.stopped.0.saturating_sub(free.0);
-        free.max(now + overhead) + Duration(stopping)
-    }
-
-    /// How much of the time from `now` until the arm is ready is in the price.
-    #[inline]
-    fn waited(&self, now: Instant, op: Op, ready: Instant) -> Duration {
-        match op {
-            Op::Write if self.behind => ready.since(self.freed(op).now.max(now)),
-            _ => ready.since(now),
-        }
+        let ready = free.max(now + overhead) + Duration(stopping);
+        let from = match op {
+            Op::Write if self.behind => free,
+            _ => now,
+        };
+        (ready, ready.since(from))
     }
 }
 
@@ -153,7 +156,7 @@ impl Oracle for CompleteOracle {
         let (needs_arm, behind) = self.twin.freed(&mut self.spare);
         self.behind = behind.is_some();
         self.freed = [needs_arm, behind.unwrap_or(needs_arm)];
-        self.ready = [Op::Read, Op::Write].map(|op| self.waited(now, op, self.ready(now, op)));
+        self.ready = [Op::Read, Op::Write].map(|op| self.reckoned(now, op));
     }
 
     fn locate(&self, at: Pba) -> Place {
@@ -161,12 +164,9 @@ impl Oracle for CompleteOracle {
     }
 
     fn positioning_time(&self, now: Instant, op: Op, place: &Place) -> Duration {
-        let ready = self.ready(now, op);
-        self.waited(now, op, ready)
-            + self
-                .twin
-                .mechanics
-                .positioning_time(ready, self.freed(op).arm, op, place)
+        let (ready, waited) = self.ready(now, op);
+        let (mechanics, arm) = (&self.twin.mechanics, self.freed(op).arm);
+        waited + mechanics.positioning_time(ready, arm, op, place)
     }
 
     fn service_time(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Duration {
@@ -188,7 +188,7 @@ impl Oracle for CompleteOracle {
     fn started(&mut self, now: Instant, command: &Command) {
         self.twin.carry_out(now.max(self.twin.now), command);
         self.now = None;
-        self.ready = [Duration::ZERO; 2];
+        self.ready = [(Instant::ZERO, Duration::ZERO); 2];
     }
 
     fn observed(&mut self, now: Instant, _done: &DriveDone) {
@@ -205,7 +205,7 @@ impl Arm for CompleteOracle {
     fn seek_at_least(&self, distance: u32) -> Duration {
         let [read, write] = self.freed.map(|freed| freed.arm.cylinder);
         let nearer = distance.saturating_sub(read.abs_diff(write));
-        let [read, write] = self.ready;
+        let [read, write] = self.ready.map(|(_, waited)| waited);
         let mechanics = &self.twin.mechanics;
         (read + mechanics.seek_at_least(distance)).min(write + mechanics.seek_at_least(nearer))
     }
@@ -213,7 +213,7 @@ impl Arm for CompleteOracle {
     fn seek_time(&self, now: Instant, op: Op, to: ArmPosition) -> Duration {
         let from = self.freed(op).arm;
         let movement = self.twin.mechanics.movement(from, to, op);
-        self.waited(now, op, self.ready(now, op)) + movement
+        self.ready(now, op).1 + movement
     }
 
     fn predict(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Predicted {
@@ -251,7 +251,8 @@ impl Arm for CompleteOracle {
     }
 
     fn angle_on_arrival(&self, now: Instant, late: i64, to: ArmPosition) -> Option<Arrival> {
-        let (ready, mechanics) = (self.ready(now, Op::Write), &self.twin.mechanics);
+        let (ready, _) = self.ready(now, Op::Write);
+        let mechanics = &self.twin.mechanics;
         Some(mechanics.angle_on_arrival(ready, late, self.freed(Op::Write).arm, to))
     }
 
