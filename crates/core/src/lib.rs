@@ -35,6 +35,7 @@ pub mod measure;
 pub mod memory;
 pub mod merge;
 pub mod metrics;
+pub mod offer;
 pub mod op;
 pub mod pages;
 pub mod place;

@@ -145,3 +145,12 @@ pub struct FreePlace {
     /// When the write begins there.
     pub start: Instant,
 }
+
+/// Where a range write lands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Landing {
+    /// Its first block.
+    pub at: Pba,
+    /// When the write begins there.
+    pub start: Instant,
+}

@@ -7,8 +7,9 @@
 use crate::contract::Oracle;
 use crate::freemap::{FreeMap, Room, Span, Tracks, Uncountable};
 use crate::io::{Command, DriveDone};
+use crate::offer::Legal;
 use crate::op::{Cost, Op, Status};
-use crate::position::{Candidate, Choice, FreePlace, Place, Search};
+use crate::position::{Candidate, Choice, FreePlace, Landing, Place, Search};
 use crate::sorted::Sorted;
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
@@ -116,6 +117,12 @@ impl Oracle for FlatOracle {
             at,
             start: now,
         })
+    }
+
+    /// The lowest, as there.
+    fn nearest_offered(&self, now: Instant, before: Instant, legal: &Legal<'_>) -> Option<Landing> {
+        let at = Pba(legal.first(0, u64::MAX)?);
+        (now < before).then_some(Landing { at, start: now })
     }
 
     fn started(&mut self, _now: Instant, _command: &Command) {}

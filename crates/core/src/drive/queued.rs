@@ -14,14 +14,15 @@ use std::sync::Arc;
 
 use slab::Slab;
 
-use crate::contract::{Arm, Blueprint, Drive, Next, Oracle, Scheduler, View, Wrap};
+use crate::contract::{Arm, Blueprint, Drive, Geometry, Next, Oracle, Scheduler, View, Wrap};
 use crate::freemap::{FreeMap, Room, Tracks, Uncountable};
 use crate::ids::{IoId, StreamId};
 use crate::io::{Command, DriveDone, Extrapolated, Io, Unwritten, WriteCache};
 use crate::measure::Tell;
+use crate::offer::Legal;
 use crate::op::Op;
 use crate::position::{
-    ArmPosition, Arrival, Candidate, Choice, FreePlace, Place, Predicted, Search,
+    ArmPosition, Arrival, Candidate, Choice, FreePlace, Landing, Place, Predicted, Search,
 };
 use crate::registry::{Knob, KnobKind};
 use crate::sorted::Sorted;
@@ -398,6 +399,10 @@ impl<O: Oracle + ?Sized> Oracle for HostOracle<O> {
         self.truth.nearest_free(search, free)
     }
 
+    fn nearest_offered(&self, now: Instant, before: Instant, legal: &Legal<'_>) -> Option<Landing> {
+        self.truth.nearest_offered(now, before, legal)
+    }
+
     fn arm(&self) -> Option<&dyn Arm> {
         self.truth.arm()
     }
@@ -423,6 +428,10 @@ impl<O: Arm + ?Sized> Arm for HostOracle<O> {
 
     fn track_cylinder(&self, tracks: &Tracks, position: ArmPosition) -> u32 {
         self.truth.track_cylinder(tracks, position)
+    }
+
+    fn geometry(&self) -> Option<&dyn Geometry> {
+        self.truth.geometry()
     }
 
     fn seek_at_least(&self, distance: u32) -> Duration {

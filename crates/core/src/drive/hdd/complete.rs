@@ -15,12 +15,13 @@ use std::sync::Arc;
 use super::controller::{Controller, Freed};
 use super::firmware::{Firmware, WriteBehind};
 use super::mech::Mechanics;
-use crate::contract::{Arm, Drive, Oracle};
+use crate::contract::{Arm, Drive, Geometry, Oracle};
 use crate::freemap::FreeMap;
 use crate::io::{Command, DriveDone, Unwritten};
+use crate::offer::Legal;
 use crate::op::{Op, Status};
 use crate::position::{
-    ArmPosition, Arrival, Candidate, Choice, FreePlace, Place, Predicted, Search,
+    ArmPosition, Arrival, Candidate, Choice, FreePlace, Landing, Place, Predicted, Search,
 };
 use crate::search;
 use crate::sorted::Sorted;
@@ -178,7 +179,11 @@ impl Oracle for CompleteOracle {
     }
 
     fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {
-        search::by_track(self, search, free)
+        search::free::by_track(self, search, free)
+    }
+
+    fn nearest_offered(&self, now: Instant, before: Instant, legal: &Legal<'_>) -> Option<Landing> {
+        search::offered::by_track(self, &*self.twin.mechanics, (now, before), legal)
     }
 
     fn arm(&self) -> Option<&dyn Arm> {
@@ -202,6 +207,10 @@ impl Arm for CompleteOracle {
     }
 
     /// A write may begin its way elsewhere, nearer by as much.
+    fn geometry(&self) -> Option<&dyn Geometry> {
+        Some(&*self.twin.mechanics)
+    }
+
     fn seek_at_least(&self, distance: u32) -> Duration {
         let [read, write] = self.freed.map(|freed| freed.arm.cylinder);
         let nearer = distance.saturating_sub(read.abs_diff(write));

@@ -264,6 +264,42 @@ impl Layout {
                 .max(first)
     }
 
+    /// The blocks of a cylinder as if nothing were remapped; empty if it has none.
+    pub fn cylinder_blocks(&self, cylinder: u32) -> Range<Pba> {
+        let (zone, within) = self.within(cylinder);
+        let [begin, end] = [within, within + 1].map(|within| {
+            let track = (within * self.heads.by).min(self.zones[zone].tracks);
+            self.block_from(zone as u32, track * self.zones[zone].sectors.by)
+        });
+        begin..end.max(begin)
+    }
+
+    /// The blocks of a track as if nothing were remapped; empty if it has none.
+    pub fn track_blocks(&self, at: ArmPosition) -> Range<Pba> {
+        let (zone, within) = self.within(at.cylinder);
+        let on = &self.zones[zone];
+        let flipped = (within as u32).wrapping_add(on.flip_base) & on.flip_mask != 0;
+        let side = match flipped {
+            true => self.heads.by - 1 - u64::from(at.surface),
+            false => u64::from(at.surface),
+        };
+        let track = within * self.heads.by + side;
+        if track >= on.tracks {
+            return Pba(0)..Pba(0);
+        }
+        let [begin, end] =
+            [track, track + 1].map(|track| self.block_from(zone as u32, track * on.sectors.by));
+        begin..end.max(begin)
+    }
+
+    /// The zone of a cylinder, or the one before it where there is none, and the cylinder's number in it.
+    fn within(&self, cylinder: u32) -> (usize, u64) {
+        let behind = |zone: &ZoneTracks| zone.first_cylinder <= cylinder;
+        let zone = self.zones.partition_point(behind).saturating_sub(1);
+        let first = self.zones[zone].first_cylinder;
+        (zone, u64::from(cylinder.saturating_sub(first)))
+    }
+
     /// Where a block would lie if nothing were remapped.
     pub fn home(&self, at: Pba) -> Spot {
         let index = self.slipped.partition_point(|run| run.first <= at.0) - 1;

@@ -23,12 +23,13 @@ use self::firmware::{Firmware, WriteBehind};
 use super::cache::{self, CACHE};
 use super::protection::PROTECTION;
 use super::{Kind, queued};
-use crate::contract::{Arm, Blueprint, Drive, Oracle};
+use crate::contract::{Arm, Blueprint, Drive, Geometry, Oracle};
 use crate::freemap::{FreeMap, Room, Tracks, Uncountable};
 use crate::io::{Command, DriveDone, Unwritten, WriteCache};
+use crate::offer::Legal;
 use crate::op::{Cost, Op, Status};
 use crate::position::{
-    ArmPosition, Arrival, Candidate, Choice, FreePlace, Place, Predicted, Search,
+    ArmPosition, Arrival, Candidate, Choice, FreePlace, Landing, Place, Predicted, Search,
 };
 use crate::registry::{ConfigError, Knob, Knobs};
 use crate::search;
@@ -43,6 +44,7 @@ pub mod firmware;
 pub mod layout;
 pub mod mech;
 pub mod parameters;
+mod geometry;
 mod runs;
 pub mod seek;
 mod slots;
@@ -327,7 +329,11 @@ impl Oracle for ExactOracle {
     }
 
     fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {
-        search::by_track(self, search, free)
+        search::free::by_track(self, search, free)
+    }
+
+    fn nearest_offered(&self, now: Instant, before: Instant, legal: &Legal<'_>) -> Option<Landing> {
+        search::offered::by_track(self, &*self.mechanics, (now, before), legal)
     }
 
     fn arm(&self) -> Option<&dyn Arm> {
@@ -354,6 +360,10 @@ impl Oracle for ExactOracle {
 impl Arm for ExactOracle {
     fn position(&self) -> ArmPosition {
         self.arm
+    }
+
+    fn geometry(&self) -> Option<&dyn Geometry> {
+        Some(&*self.mechanics)
     }
 
     fn seek_at_least(&self, distance: u32) -> Duration {

@@ -7,8 +7,11 @@
 use crate::contract::{Arm, Oracle};
 use crate::freemap::{FreeMap, Tracks};
 use crate::io::Command;
+use crate::offer::Legal;
 use crate::op::Op;
-use crate::position::{ArmPosition, Candidate, Choice, FreePlace, Place, Predicted, Search};
+use crate::position::{
+    ArmPosition, Candidate, Choice, FreePlace, Landing, Place, Predicted, Search,
+};
 use crate::registry::{DriveEnv, Spec};
 use crate::search;
 use crate::sorted::Sorted;
@@ -68,7 +71,11 @@ impl Oracle for Distance {
     }
 
     fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {
-        search::by_block(self, search, free, self.last)
+        search::free::by_block(self, search, free, self.last)
+    }
+
+    fn nearest_offered(&self, now: Instant, before: Instant, legal: &Legal<'_>) -> Option<Landing> {
+        search::offered::by_block(self, self.last, (now, before), legal)
     }
 
     fn arm(&self) -> Option<&dyn Arm> {

@@ -11,12 +11,13 @@
 //! Krishnamurthy and Anderson, "Trading capacity for performance in a disk array", OSDI 2000, section 3 (head
 //! tracking in software). Cost: a normal deviate per price.
 
-use crate::contract::{Arm, Oracle};
+use crate::contract::{Arm, Geometry, Oracle};
 use crate::freemap::FreeMap;
 use crate::io::{Command, DriveDone};
+use crate::offer::Legal;
 use crate::op::Op;
 use crate::position::{
-    ArmPosition, Arrival, Candidate, Choice, FreePlace, Place, Predicted, Search,
+    ArmPosition, Arrival, Candidate, Choice, FreePlace, Landing, Place, Predicted, Search,
 };
 use crate::registry::{DriveEnv, Knob, Knobs, Spec};
 use crate::rng::{Rng, mix, normal_from_bits};
@@ -89,7 +90,11 @@ impl Oracle for Noisy {
     }
 
     fn nearest_free(&self, search: &Search, free: &FreeMap) -> Option<FreePlace> {
-        search::by_track(self, search, free)
+        search::free::by_track(self, search, free)
+    }
+
+    fn nearest_offered(&self, now: Instant, before: Instant, legal: &Legal<'_>) -> Option<Landing> {
+        search::offered::by_track(self, self.geometry()?, (now, before), legal)
     }
 
     fn arm(&self) -> Option<&dyn Arm> {
@@ -109,6 +114,10 @@ impl Oracle for Noisy {
 impl Arm for Noisy {
     fn position(&self) -> ArmPosition {
         self.truth.position()
+    }
+
+    fn geometry(&self) -> Option<&dyn Geometry> {
+        self.truth.geometry()
     }
 
     fn seek_at_least(&self, distance: u32) -> Duration {

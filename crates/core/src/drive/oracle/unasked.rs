@@ -7,8 +7,9 @@ use crate::contract::{Arm, Oracle};
 use crate::freemap::FreeMap;
 use crate::io::{Command, DriveDone};
 use crate::measure::Tell;
+use crate::offer::Legal;
 use crate::op::Op;
-use crate::position::{Candidate, Choice, FreePlace, Place, Search};
+use crate::position::{Candidate, Choice, FreePlace, Landing, Place, Search};
 use crate::sorted::Sorted;
 use crate::units::{Blocks, Duration, Instant, Pba};
 
@@ -43,6 +44,15 @@ impl Oracle for Unasked {
     }
 
     fn nearest_free(&self, _search: &Search, _free: &FreeMap) -> Option<FreePlace> {
+        asked()
+    }
+
+    fn nearest_offered(
+        &self,
+        _now: Instant,
+        _before: Instant,
+        _legal: &Legal<'_>,
+    ) -> Option<Landing> {
         asked()
     }
 

@@ -8,6 +8,7 @@ mod drives;
 mod expiry;
 mod faults;
 mod measures;
+mod offers;
 mod oracles;
 mod placements;
 mod schedulers;

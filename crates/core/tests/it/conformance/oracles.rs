@@ -19,12 +19,12 @@ use crate::conformance::drives::{CAPPED, EMPIRICAL, SSD};
 use crate::support::free::nearest_free;
 use crate::support::{DISK, NULL, blueprint, carry_out, complete_disk, oracle};
 
-type Case<'a> = &'a dyn Fn(&dyn Oracle, &dyn Blueprint, Instant, &mut Rng);
+pub(super) type Case<'a> = &'a dyn Fn(&dyn Oracle, &dyn Blueprint, Instant, &mut Rng);
 
 type ArmCase<'a> = &'a dyn Fn(&dyn Arm, &dyn Blueprint, Instant, &mut Rng);
 
 /// Calls a case with each oracle at random moments of a random run.
-fn for_all(case: Case<'_>) {
+pub(super) fn for_all(case: Case<'_>) {
     for sight in drive::oracle::TABLE {
         for text in [DISK, NULL, &complete_disk(), EMPIRICAL, CAPPED, SSD] {
             let blueprint = blueprint(text);

@@ -13,6 +13,7 @@ const GROUND: &[&str] = &[
     "list",
     "freemap",
     "maplog",
+    "offer",
     "measure",
 ];
 /// What flows.

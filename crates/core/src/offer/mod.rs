@@ -1,0 +1,413 @@
+//! What a range write offers: the places among which it may land.
+//!
+//! A range write names no address. It offers ranges of blocks, and whoever carries it out puts its data into one of them, in one
+//! piece and in order, where that is quickest; it learns where from the completion. So the host decides what is near to what, and
+//! which blocks are free, and the drive, which alone knows where its heads are, chooses among what is left. Source: Anand, Sen,
+//! Krioukov, Popovici, Akella, Arpaci-Dusseau, Arpaci-Dusseau and Banerjee, "Avoiding file system micromanagement with range writes",
+//! OSDI 2008.
+//!
+//! An [`Offer`] is a list of ranges, or one range with a bit for each of its blocks; both say the same. The write begins at a multiple of
+//! its alignment, counted from block 0, and ends in the range that it begins in. What of an offer is still to be had when it is looked at
+//! ([`Legal`]) depends on what others have taken meanwhile: [`Offers`] keeps that account, once for everybody who carries out range
+//! writes.
+//!
+//! Costs: the next place where a write may begin is found in O(log n) of `n` ranges, or by words of bits.
+
+use std::ops::Range;
+
+mod table;
+mod taken;
+
+pub use self::table::{OfferId, Offers};
+pub use self::taken::Taken;
+
+/// Ranges in an offer at most. A range with bits takes the place of longer lists.
+pub const RANGES_MAX: usize = 65_536;
+
+/// Blocks of an offer with bits at most: two megabytes of bits.
+pub const BITS_MAX: u64 = 1 << 24;
+
+/// Why a range write is refused. Nothing is written then, and nothing is kept of it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// No range at all.
+    #[error("an offer without a range; it needs at least one")]
+    NoRange,
+    /// A range ends where it begins, or before.
+    #[error(
+        "range {index} of an offer begins at block {begin} and ends at {end}; it must end behind its begin"
+    )]
+    Empty {
+        /// Which, counted from 0.
+        index: usize,
+        /// Its first block.
+        begin: u64,
+        /// The block behind its last.
+        end: u64,
+    },
+    /// A range begins before the one before it ends.
+    #[error(
+        "range {index} of an offer begins at block {begin}, before the range before it ends, at {end}; ranges must be in order and apart"
+    )]
+    OutOfOrder {
+        /// Which, counted from 0.
+        index: usize,
+        /// Its first block.
+        begin: u64,
+        /// Where the one before it ends.
+        end: u64,
+    },
+    /// More than may be listed.
+    #[error(
+        "an offer of {given} ranges; at most {RANGES_MAX} may be listed, and a range with a bit for each block says more"
+    )]
+    TooManyRanges {
+        /// How many.
+        given: usize,
+    },
+    /// More than may have bits.
+    #[error("an offer with bits for {given} blocks; at most {BITS_MAX} may have them")]
+    TooManyBits {
+        /// How many.
+        given: u64,
+    },
+    /// There are not as many words of bits as the blocks need.
+    #[error("an offer with {given} words of bits for {blocks} blocks; they need {needed}")]
+    Words {
+        /// Blocks that it speaks of.
+        blocks: u64,
+        /// Words.
+        given: usize,
+        /// Words that they need.
+        needed: u64,
+    },
+    /// It reaches beyond the volume.
+    #[error("an offer that ends at block {end}; the volume has {capacity}")]
+    Beyond {
+        /// Where it ends.
+        end: u64,
+        /// Blocks of the volume.
+        capacity: u64,
+    },
+    /// An alignment of 0.
+    #[error("an offer with an alignment of 0 blocks; it must be at least 1")]
+    Alignment,
+    /// A write of nothing.
+    #[error("a range write of 0 blocks; it must write at least 1")]
+    Nothing,
+    /// No range has room for what is to be written.
+    #[error("no range of an offer has room for {len} blocks that begin at a multiple of {align}")]
+    NoCandidate {
+        /// Blocks to be written.
+        len: u64,
+        /// What the begin must be a multiple of.
+        align: u64,
+    },
+    /// It was made when so much had not been heard of yet that nobody knows any more what was taken since.
+    #[error(
+        "an offer made at completion {epoch}; what was taken since is remembered from completion {oldest} on: offer what is free now"
+    )]
+    Stale {
+        /// Completions that its host had heard of.
+        epoch: u64,
+        /// The oldest number that will do.
+        oldest: u64,
+    },
+    /// Its host claims to have heard of completions that were not told.
+    #[error("an offer made at completion {epoch}; only {told} were told")]
+    Ahead {
+        /// Completions that its host says it has heard of.
+        epoch: u64,
+        /// Completions that were told.
+        told: u64,
+    },
+    /// A part of the stack cannot keep what a range write asks for.
+    #[error("range writes are not carried out with {part}; {allowed}")]
+    NotCarriedOut {
+        /// Which part.
+        part: String,
+        /// What would do.
+        allowed: String,
+    },
+}
+
+/// Where a range write may land.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    form: Form,
+    align: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Form {
+    /// Ranges in order, apart from each other.
+    List(Box<[Range<u64>]>),
+    /// Blocks from `first` on, of which those with a bit are offered.
+    Bits { first: u64, words: Box<[u64]> },
+}
+
+impl Offer {
+    /// An offer of ranges of blocks, given in order; a write begins at a multiple of `align`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn list(ranges: Vec<Range<u64>>, align: u64) -> Result<Offer, Refused> {
+        if ranges.is_empty() {
+            return Err(Refused::NoRange);
+        }
+        if ranges.len() > RANGES_MAX {
+            return Err(Refused::TooManyRanges {
+                given: ranges.len(),
+            });
+        }
+        let mut before = 0;
+        for (index, &Range { start: begin, end }) in ranges.iter().enumerate() {
+            if end <= begin {
+                return Err(Refused::Empty { index, begin, end });
+            }
+            if begin < before {
+                let end = before;
+                return Err(Refused::OutOfOrder { index, begin, end });
+            }
+            before = end;
+        }
+        Offer::of(Form::List(ranges.into()), align)
+    }
+
+    /// An offer of those of `blocks` blocks from `first` on whose bit is set, the lowest bit of the first word first.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn bits(first: u64, blocks: u64, words: Vec<u64>, align: u64) -> Result<Offer, Refused> {
+        if blocks > BITS_MAX {
+            return Err(Refused::TooManyBits { given: blocks });
+        }
+        let needed = blocks.div_ceil(64);
+        if words.len() as u64 != needed {
+            let given = words.len();
+            return Err(Refused::Words {
+                blocks,
+                given,
+                needed,
+            });
+        }
+        let mut words = words;
+        if let Some(last) = words.last_mut()
+            && !blocks.is_multiple_of(64)
+        {
+            *last &= (1 << (blocks % 64)) - 1;
+        }
+        if words.iter().all(|word| *word == 0) {
+            return Err(Refused::NoRange);
+        }
+        let words = words.into();
+        Offer::of(Form::Bits { first, words }, align)
+    }
+
+    fn of(form: Form, align: u64) -> Result<Offer, Refused> {
+        match align {
+            0 => Err(Refused::Alignment),
+            _ => Ok(Offer { form, align }),
+        }
+    }
+
+    /// What a write begins at a multiple of.
+    pub fn align(&self) -> u64 {
+        self.align
+    }
+
+    /// The block behind the last one that is offered.
+    pub fn end(&self) -> u64 {
+        match &self.form {
+            Form::List(ranges) => ranges.last().map_or(0, |last| last.end),
+            Form::Bits { first, words } => {
+                let last = words.iter().rposition(|word| *word != 0).unwrap_or(0);
+                first + last as u64 * 64 + 64 - u64::from(words[last].leading_zeros())
+            }
+        }
+    }
+
+    /// The lowest block from `from` on, below `until`, where a write of `len` blocks may begin.
+    pub fn first(&self, from: u64, until: u64, len: u64) -> Option<u64> {
+        match &self.form {
+            Form::List(ranges) => self.first_listed(ranges, from, until, len),
+            Form::Bits { first, words } => {
+                let bits = Bits {
+                    first: *first,
+                    words,
+                };
+                let mut at = from.max(*first);
+                loop {
+                    at = bits.next(at, true)?.checked_next_multiple_of(self.align)?;
+                    let hole = bits.next(at, false).unwrap_or(bits.end());
+                    match hole {
+                        _ if at >= until => return None,
+                        hole if hole.checked_sub(at).is_some_and(|run| run >= len) => {
+                            return Some(at);
+                        }
+                        hole => at = hole.max(at + 1),
+                    }
+                }
+            }
+        }
+    }
+
+    /// The highest block below `until`, not below `from`, where a write of `len` blocks may begin.
+    pub fn last(&self, until: u64, from: u64, len: u64) -> Option<u64> {
+        match &self.form {
+            Form::List(ranges) => self.last_listed(ranges, until, from, len),
+            Form::Bits { first, words } => {
+                let bits = Bits {
+                    first: *first,
+                    words,
+                };
+                let lowest = from.max(*first);
+                let mut before = until.min(bits.end());
+                loop {
+                    let at = bits.last_before(before)?;
+                    let at = at - at % self.align;
+                    if at < lowest {
+                        return None;
+                    }
+                    let hole = bits.next(at, false).unwrap_or(bits.end());
+                    if hole - at >= len {
+                        return Some(at);
+                    }
+                    before = at;
+                }
+            }
+        }
+    }
+
+    fn first_listed(&self, ranges: &[Range<u64>], from: u64, until: u64, len: u64) -> Option<u64> {
+        let behind = ranges.partition_point(|range| range.end <= from);
+        for range in &ranges[behind..] {
+            if range.start >= until {
+                return None;
+            }
+            let at = range.start.max(from).checked_next_multiple_of(self.align)?;
+            if at >= until {
+                return None;
+            }
+            if range.end.checked_sub(at).is_some_and(|room| room >= len) {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    fn last_listed(&self, ranges: &[Range<u64>], until: u64, from: u64, len: u64) -> Option<u64> {
+        let before = ranges.partition_point(|range| range.start < until);
+        for range in ranges[..before].iter().rev() {
+            if range.end <= from {
+                return None;
+            }
+            let Some(highest) = range.end.checked_sub(len) else {
+                continue;
+            };
+            let at = highest.min(until - 1);
+            let at = at - at % self.align;
+            if at >= range.start.max(from) {
+                return Some(at);
+            }
+        }
+        None
+    }
+}
+
+/// Blocks with bits.
+struct Bits<'a> {
+    first: u64,
+    words: &'a [u64],
+}
+
+impl Bits<'_> {
+    /// The block behind the last one that has a bit.
+    fn end(&self) -> u64 {
+        self.first + self.words.len() as u64 * 64
+    }
+
+    /// The last block before `before` whose bit is set.
+    fn last_before(&self, before: u64) -> Option<u64> {
+        let bit = before.checked_sub(self.first + 1)?;
+        let end = (bit / 64) as usize;
+        let here = self.words[end] & (u64::MAX >> (63 - bit % 64));
+        let rest = self.words[..end].iter().copied().rev();
+        let mut words = (0..=end as u64)
+            .rev()
+            .zip(std::iter::once(here).chain(rest));
+        let (index, word) = words.find(|(_, word)| *word != 0)?;
+        Some(self.first + index * 64 + 63 - u64::from(word.leading_zeros()))
+    }
+
+    /// The first block from `at` on whose bit is set, or is not set.
+    fn next(&self, at: u64, set: bool) -> Option<u64> {
+        let bit = at - self.first;
+        let begin = (bit / 64) as usize;
+        let wanted = |word: u64| if set { word } else { !word };
+        let here = wanted(*self.words.get(begin)?) & (u64::MAX << (bit % 64));
+        let rest = self.words[begin + 1..].iter().map(|word| wanted(*word));
+        let mut words = (begin as u64..).zip(std::iter::once(here).chain(rest));
+        let (index, word) = words.find(|(_, word)| *word != 0)?;
+        Some(self.first + index * 64 + u64::from(word.trailing_zeros()))
+    }
+}
+
+/// What of an offer is to be had at this instant: where a write of so many blocks may begin.
+#[derive(Clone, Copy, Debug)]
+pub struct Legal<'a> {
+    offer: &'a Offer,
+    len: u64,
+    taken: &'a Taken,
+    /// Completions that its host had heard of.
+    epoch: u64,
+}
+
+impl<'a> Legal<'a> {
+    /// What is left of an offer that was made when its host had heard of `epoch` completions.
+    pub fn new(offer: &'a Offer, len: u64, taken: &'a Taken, epoch: u64) -> Legal<'a> {
+        Legal {
+            offer,
+            len,
+            taken,
+            epoch,
+        }
+    }
+
+    /// Blocks that are to be written.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether nothing is left.
+    pub fn is_empty(&self) -> bool {
+        self.first(0, u64::MAX).is_none()
+    }
+
+    /// The lowest block from `from` on, below `until`, where the write may begin.
+    pub fn first(&self, from: u64, until: u64) -> Option<u64> {
+        let mut from = from;
+        loop {
+            let at = self.offer.first(from, until, self.len)?;
+            match self.taken.highest(&(at..at + self.len), self.epoch) {
+                None => return Some(at),
+                Some(others) => from = others.end,
+            }
+        }
+    }
+
+    /// The highest block below `until`, not below `from`, where the write may begin.
+    pub fn last(&self, until: u64, from: u64) -> Option<u64> {
+        let mut until = until;
+        loop {
+            let at = self.offer.last(until, from, self.len)?;
+            match self.taken.lowest(&(at..at + self.len), self.epoch) {
+                None => return Some(at),
+                Some(others) => until = (others.start + 1).checked_sub(self.len)?,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! The range writes of a volume or a drive that have not ended: what each offers, and where it has landed.
+//!
+//! Whoever carries out range writes has one such table and goes by it, whatever chooses the places: so the rule that no two may overlap
+//! ([`Taken`]) holds for all alike.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use slab::Slab;
+
+use super::{Legal, Offer, Refused, Taken};
+
+/// The name of a range write that has not ended; used again afterwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OfferId(pub u32);
+
+/// A range write that has not ended.
+#[derive(Clone, Debug)]
+struct Made {
+    offer: Arc<Offer>,
+    len: u64,
+    epoch: u64,
+    /// What it has taken.
+    landed: Option<Range<u64>>,
+    /// Where it was tried before, and failed.
+    failed: Vec<Range<u64>>,
+}
+
+/// Range writes that have not ended, and what was taken.
+#[derive(Clone, Debug, Default)]
+pub struct Offers {
+    made: Slab<Made>,
+    taken: Taken,
+}
+
+impl Offers {
+    /// Whether a write of `len` blocks may be made with this offer on a volume of `capacity` blocks.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check(&self, offer: &Offer, len: u64, epoch: u64, capacity: u64) -> Result<(), Refused> {
+        if len == 0 {
+            return Err(Refused::Nothing);
+        }
+        let end = offer.end();
+        if end > capacity {
+            return Err(Refused::Beyond { end, capacity });
+        }
+        let told = self.taken.completions();
+        if epoch > told {
+            return Err(Refused::Ahead { epoch, told });
+        }
+        let oldest = self.taken.oldest();
+        if epoch < oldest {
+            return Err(Refused::Stale { epoch, oldest });
+        }
+        if Legal::new(offer, len, &self.taken, epoch).is_empty() {
+            let align = offer.align();
+            return Err(Refused::NoCandidate { len, align });
+        }
+        Ok(())
+    }
+
+    /// A write of `len` blocks is made, whose host has heard of `epoch` completions.
+    pub fn make(&mut self, offer: Arc<Offer>, len: u64, epoch: u64) -> OfferId {
+        let key = self.made.insert(Made {
+            offer,
+            len,
+            epoch,
+            landed: None,
+            failed: Vec::new(),
+        });
+        OfferId(u32::try_from(key).expect("fewer than 2^32 range writes wait"))
+    }
+
+    /// Where it may land now.
+    #[inline]
+    pub fn legal(&self, id: OfferId) -> Legal<'_> {
+        let made = &self.made[id.0 as usize];
+        Legal::new(&made.offer, made.len, &self.taken, made.epoch)
+    }
+
+    /// Whether two may land at the same places: what is best for one is best for the other.
+    #[inline]
+    pub fn alike(&self, one: OfferId, other: OfferId) -> bool {
+        let [one, other] = [one, other].map(|id| &self.made[id.0 as usize]);
+        Arc::ptr_eq(&one.offer, &other.offer) && one.len == other.len && one.epoch == other.epoch
+    }
+
+    /// It begins at this block, which nobody else may have any more.
+    ///
+    /// # Panics
+    /// It may not land there.
+    pub fn land(&mut self, id: OfferId, at: u64) {
+        assert_eq!(
+            self.legal(id).first(at, at + 1),
+            Some(at),
+            "{id:?} may not land at block {at}"
+        );
+        let made = &mut self.made[id.0 as usize];
+        assert!(made.landed.is_none(), "{id:?} has landed");
+        let range = at..at + made.len;
+        self.taken.take(&range);
+        made.landed = Some(range);
+    }
+
+    /// Where it has landed has turned out to be bad. It waits again, if something else is left of its offer; nobody has the bad blocks
+    /// until it ends.
+    pub fn retry(&mut self, id: OfferId) -> bool {
+        if self.legal(id).is_empty() {
+            return false;
+        }
+        let made = &mut self.made[id.0 as usize];
+        made.failed.extend(made.landed.take());
+        true
+    }
+
+    /// Where it was tried and failed: what these blocks hold is not known.
+    pub fn failed(&self, id: OfferId) -> &[Range<u64>] {
+        &self.made[id.0 as usize].failed
+    }
+
+    /// It has ended, or never begins. Gives the number of its completion.
+    pub fn end(&mut self, id: OfferId) -> u64 {
+        let made = self.made.remove(id.0 as usize);
+        let had = made.failed.into_iter().chain(made.landed);
+        self.taken.complete(had)
+    }
+
+    /// How many have not ended.
+    pub fn len(&self) -> usize {
+        self.made.len()
+    }
+
+    /// Whether none has.
+    pub fn is_empty(&self) -> bool {
+        self.made.is_empty()
+    }
+
+    /// What was taken.
+    pub fn taken(&self) -> &Taken {
+        &self.taken
+    }
+}

@@ -1,0 +1,260 @@
+//! Offers, against the set of all places where a write may begin.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::taken::REMEMBERED;
+use super::*;
+use crate::rng::Rng;
+
+fn list(ranges: &[Range<u64>], align: u64) -> Offer {
+    Offer::list(ranges.to_vec(), align).unwrap()
+}
+
+/// The same with a bit for each block from `first` on.
+fn bits(ranges: &[Range<u64>], first: u64, align: u64) -> Offer {
+    let blocks = ranges.last().unwrap().end - first;
+    let mut words = vec![0_u64; blocks.div_ceil(64) as usize];
+    for block in ranges.iter().flat_map(Clone::clone) {
+        words[((block - first) / 64) as usize] |= 1 << ((block - first) % 64);
+    }
+    Offer::bits(first, blocks, words, align).unwrap()
+}
+
+/// All places where a write may begin.
+fn starts(offer: &Offer, len: u64) -> Vec<u64> {
+    let mut at = 0;
+    std::iter::from_fn(|| {
+        let found = offer.first(at, u64::MAX, len)?;
+        at = found + 1;
+        Some(found)
+    })
+    .collect()
+}
+
+#[test]
+fn four_kilobytes_at_a_multiple_of_them_in_sixteen_may_begin_at_four_places() {
+    let aligned = list(&[64..96], 8);
+    assert_eq!(starts(&aligned, 8), [64, 72, 80, 88]);
+    // Without an alignment every sector will do from which on there is room.
+    assert_eq!(starts(&list(&[64..96], 1), 8).len(), 25);
+}
+
+#[test]
+fn a_write_ends_in_the_range_that_it_begins_in() {
+    let two = list(&[0..10, 10..20], 1);
+    assert_eq!(starts(&two, 8), [0, 1, 2, 10, 11, 12]);
+    assert_eq!(two.last(u64::MAX, 0, 8), Some(12));
+    assert_eq!(two.last(10, 0, 8), Some(2));
+}
+
+#[test]
+fn alignment_is_counted_from_block_0() {
+    assert_eq!(starts(&list(&[3..21], 8), 8), [8]);
+    assert_eq!(starts(&bits(&[3..21], 3, 8), 8), [8]);
+}
+
+#[test]
+fn a_list_and_bits_say_the_same() {
+    let mut rng = Rng::stream(1, "offers");
+    for _ in 0..300 {
+        let first = rng.below(100);
+        let (mut ranges, mut at) = (Vec::new(), first);
+        for _ in 0..=rng.below(12) {
+            let begin = at + 1 + rng.below(90);
+            let longest = if rng.below(3) == 0 { 300 } else { 9 };
+            at = begin + 1 + rng.below(longest);
+            ranges.push(begin..at);
+        }
+        let (align, len) = (1 + rng.below(9), 1 + rng.below(9));
+        let offers = [list(&ranges, align), bits(&ranges, first, align)];
+        let fits = |at: &u64| {
+            let within = |range: &Range<u64>| range.contains(at) && at + len <= range.end;
+            at.is_multiple_of(align) && ranges.iter().any(within)
+        };
+        let all: Vec<u64> = (0..at).filter(fits).collect();
+        for offer in &offers {
+            assert_eq!(offer.end(), at);
+            assert_eq!(starts(offer, len), all);
+            for _ in 0..40 {
+                let (from, until) = (rng.below(at + 70), rng.below(at + 70));
+                let within = || all.iter().copied().filter(|at| (from..until).contains(at));
+                assert_eq!(offer.first(from, until, len), within().next());
+                assert_eq!(offer.last(until, from, len), within().next_back());
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_with_an_offer_is_named() {
+    let listed = |ranges: &[Range<u64>], align| Offer::list(ranges.to_vec(), align).unwrap_err();
+    assert_eq!(listed(&[], 1), Refused::NoRange);
+    let empty = listed(&[0..4, 8..8], 1);
+    let text = "range 1 of an offer begins at block 8 and ends at 8; it must end behind its begin";
+    assert_eq!(empty.to_string(), text);
+    let overlapping = listed(&[0..4, 3..8], 1).to_string();
+    assert!(
+        overlapping.starts_with(
+            "range 1 of an offer begins at block 3, before the range before it ends, at 4"
+        ),
+        "{overlapping}"
+    );
+    assert!(matches!(
+        listed(&[9..12, 0..4], 1),
+        Refused::OutOfOrder { index: 1, .. }
+    ));
+    assert_eq!(listed(&[Range { start: 0, end: 4 }], 0), Refused::Alignment);
+    let million: Vec<_> = (0..1_000_000).map(|n| 2 * n..2 * n + 1).collect();
+    let million = listed(&million, 1).to_string();
+    assert!(
+        million.contains("1000000 ranges; at most 65536"),
+        "{million}"
+    );
+    let of_bits = |blocks, words: &[u64]| Offer::bits(0, blocks, words.to_vec(), 1).unwrap_err();
+    assert_eq!(of_bits(70, &[0, 0]), Refused::NoRange);
+    // The bit of block 70 says nothing of 70 blocks.
+    assert_eq!(of_bits(70, &[0, 1 << 6]), Refused::NoRange);
+    assert!(matches!(
+        of_bits(70, &[1]),
+        Refused::Words { needed: 2, .. }
+    ));
+    assert!(matches!(
+        of_bits(1 << 25, &[1]),
+        Refused::TooManyBits { .. }
+    ));
+}
+
+#[test]
+fn a_write_that_cannot_be_made_is_refused_and_nothing_is_kept() {
+    let offers = Offers::default();
+    let check = |offer: &Offer, len, epoch| offers.check(offer, len, epoch, 100).unwrap_err();
+    let offer = list(&[10..20], 8);
+    assert_eq!(check(&offer, 0, 0), Refused::Nothing);
+    let no_room = check(&offer, 5, 0).to_string();
+    assert_eq!(
+        no_room,
+        "no range of an offer has room for 5 blocks that begin at a multiple of 8"
+    );
+    assert!(matches!(
+        check(&offer, 1, 1),
+        Refused::Ahead { told: 0, .. }
+    ));
+    let beyond = check(&list(&[99..101], 1), 1, 0);
+    assert!(matches!(beyond, Refused::Beyond { end: 101, .. }));
+    assert!(offers.is_empty());
+}
+
+#[test]
+fn an_old_epoch_is_refused_when_its_completions_are_forgotten() {
+    let mut offers = Offers::default();
+    let offer = Arc::new(list(&[0..100], 1));
+    for turn in 0..=REMEMBERED as u64 {
+        let id = offers.make(Arc::clone(&offer), 1, turn);
+        offers.land(id, turn % 100);
+        assert_eq!(offers.end(id), turn + 1);
+    }
+    let refused = offers.check(&offer, 1, 0, 100).unwrap_err();
+    assert_eq!(
+        refused,
+        Refused::Stale {
+            epoch: 0,
+            oldest: 1
+        }
+    );
+    assert!(offers.check(&offer, 1, REMEMBERED as u64 + 1, 100).is_ok());
+    // Of hundred blocks that were taken forty times over, the last marks are left.
+    assert!(offers.taken().runs() <= 100);
+}
+
+/// What was taken, block by block: a literal twin.
+#[derive(Default)]
+struct Twin {
+    marks: BTreeMap<u64, u64>,
+}
+
+impl Twin {
+    fn starts(&self, offer: &Offer, len: u64, epoch: u64) -> BTreeSet<u64> {
+        let is_free = |at: &u64| {
+            let mark = |block| self.marks.get(&block).copied().unwrap_or(0);
+            (*at..at + len).all(|block| mark(block) <= epoch)
+        };
+        starts(offer, len).into_iter().filter(is_free).collect()
+    }
+}
+
+/// Writes of random offers begin and end in any order, their hosts hear of that late, and some places turn out to be bad.
+#[test]
+fn nobody_lands_where_another_one_is_or_was_since_its_epoch() {
+    let mut rng = Rng::stream(7, "taken");
+    let (mut offers, mut twin) = (Offers::default(), Twin::default());
+    let mut waiting: Vec<(OfferId, Arc<Offer>, u64, u64)> = Vec::new();
+    let mut landed: Vec<(OfferId, Vec<Range<u64>>)> = Vec::new();
+    let mut counts = [0; 3];
+    for _ in 0..20_000 {
+        let told = offers.taken().completions();
+        match rng.below(3) {
+            0 if waiting.len() < 12 => {
+                let begin = rng.below(200);
+                let offer = list(&[begin..begin + 1 + rng.below(40)], 1 + rng.below(4));
+                let (len, behind) = (1 + rng.below(5), rng.below(20));
+                let epoch = told - behind.min(told).min(told - offers.taken().oldest());
+                let starts = twin.starts(&offer, len, epoch);
+                let may = offers.check(&offer, len, epoch, 1_000).is_ok();
+                assert_eq!(may, !starts.is_empty());
+                if may {
+                    let offer = Arc::new(offer);
+                    let id = offers.make(Arc::clone(&offer), len, epoch);
+                    waiting.push((id, offer, len, epoch));
+                }
+            }
+            1 if !waiting.is_empty() => {
+                let (id, offer, len, epoch) =
+                    waiting.swap_remove(rng.below(waiting.len() as u64) as usize);
+                let starts = twin.starts(&offer, len, epoch);
+                let legal = offers.legal(id);
+                assert_eq!(legal.first(0, u64::MAX), starts.first().copied());
+                assert_eq!(legal.last(u64::MAX, 0), starts.last().copied());
+                let middle = rng.below(240);
+                assert_eq!(
+                    legal.first(middle, u64::MAX),
+                    starts.range(middle..).next().copied()
+                );
+                let Some(at) = starts
+                    .iter()
+                    .nth(rng.below(starts.len().max(1) as u64) as usize)
+                    .copied()
+                else {
+                    counts[1] += 1;
+                    offers.end(id);
+                    continue;
+                };
+                counts[0] += 1;
+                offers.land(id, at);
+                (at..at + len).for_each(|block| _ = twin.marks.insert(block, u64::MAX));
+                let mut had = vec![at..at + len];
+                if rng.below(5) == 0 {
+                    let others = twin.starts(&offer, len, epoch);
+                    assert_eq!(offers.retry(id), !others.is_empty());
+                    if let Some(next) = others.last().copied() {
+                        counts[2] += 1;
+                        assert_eq!(offers.failed(id), had);
+                        offers.land(id, next);
+                        (next..next + len).for_each(|block| _ = twin.marks.insert(block, u64::MAX));
+                        had.push(next..next + len);
+                    }
+                }
+                landed.push((id, had));
+            }
+            _ if !landed.is_empty() => {
+                let (id, had) = landed.swap_remove(rng.below(landed.len() as u64) as usize);
+                let number = offers.end(id);
+                had.into_iter()
+                    .flatten()
+                    .for_each(|block| _ = twin.marks.insert(block, number));
+            }
+            _ => {}
+        }
+    }
+    assert!(counts.iter().all(|count| *count > 100), "{counts:?}");
+}
