@@ -18,6 +18,7 @@ use nearslot_core::contract::{Blueprint, Next, Oracle, Scheduler, View};
 use nearslot_core::drive;
 use nearslot_core::ids::{IoId, StreamId};
 use nearslot_core::io::{Command, DriveDone, Io};
+use nearslot_core::offer::Offers;
 use nearslot_core::op::{Cost, Op, Status};
 use nearslot_core::registry::{DriveEnv, KnobValue};
 use nearslot_core::rng::Rng;
@@ -110,6 +111,7 @@ impl Load {
             op,
             at,
             open: false,
+            offer: None,
             len: Blocks(8),
             arrived: self.now,
             priority: 0,
@@ -127,6 +129,7 @@ impl Load {
                 oracle: &*self.oracle,
                 capacity: self.capacity,
                 free: None,
+                offers: &Offers::default(),
                 in_flight: 0,
                 depth: 1,
             };

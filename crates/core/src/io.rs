@@ -3,6 +3,7 @@
 use std::num::NonZeroU64;
 
 use crate::ids::{DriveId, IoId, RequestId, StreamId};
+use crate::offer::OfferId;
 use crate::op::{Cost, Op, Status};
 use crate::position::{ArmPosition, Candidate, Place};
 use crate::units::{Blocks, Instant, Lba, Pba};
@@ -22,6 +23,8 @@ pub struct Io {
     pub at: Pba,
     /// Whether it may land in any free slot.
     pub open: bool,
+    /// What it may land in, of a range write; then `at` is but a hint, too.
+    pub offer: Option<OfferId>,
     /// Length.
     pub len: Blocks,
     /// When its request came to the stack.

@@ -76,15 +76,18 @@ pub enum Failure {
     Gone,
     /// Not the drive: the placement cannot keep its map safe any more, so nothing can be written. What was answered is still read.
     MapLost,
+    /// Not the drive: other range writes have taken all that this one offered. Nothing was written.
+    Exhausted,
 }
 
 impl Failure {
     /// All of them, in the order of their codes.
-    pub const ALL: [Failure; 4] = [
+    pub const ALL: [Failure; 5] = [
         Failure::Medium,
         Failure::TimedOut,
         Failure::Gone,
         Failure::MapLost,
+        Failure::Exhausted,
     ];
 
     /// The failure as results spell it.
@@ -94,6 +97,7 @@ impl Failure {
             Failure::TimedOut => "timed_out",
             Failure::Gone => "gone",
             Failure::MapLost => "map_lost",
+            Failure::Exhausted => "exhausted",
         }
     }
 }

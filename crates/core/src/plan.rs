@@ -37,6 +37,8 @@ pub enum Target {
     At(Pba),
     /// To any free slot; schedulers that go by address take it for one to this block.
     Open(Pba),
+    /// Somewhere in what its request offers; schedulers that go by address take it for one to this block.
+    Offered(Pba),
 }
 
 /// An I/O that a placement wants done, before the stack gives it a name.

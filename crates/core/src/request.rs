@@ -13,7 +13,7 @@ pub struct Request {
     pub stream: StreamId,
     /// What to do.
     pub op: Op,
-    /// Where; empty for a flush.
+    /// Where; empty for a flush. Of a range write where it may land, for those who go by addresses; in the answer where it has landed.
     pub extent: Extent,
     /// When it came.
     pub arrived: Instant,
@@ -23,6 +23,8 @@ pub struct Request {
     pub fua: bool,
     /// Synchronous, of a write: somebody waits for it, where other writes are made behind the backs of those who asked. Reads always are.
     pub sync: bool,
+    /// A range write: it comes with an offer ([`Input::Offer`](crate::stack::Input::Offer)).
+    pub offered: bool,
 }
 
 impl Request {
@@ -40,6 +42,7 @@ impl Request {
             priority: 0,
             fua: false,
             sync: false,
+            offered: false,
         }
     }
 }
@@ -80,7 +83,7 @@ impl Timeline {
 /// The answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The request, as it came.
+    /// The request, as it came; of a range write that was done, where it has landed.
     pub request: Request,
     /// How it ended.
     pub status: Status,

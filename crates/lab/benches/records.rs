@@ -156,6 +156,7 @@ fn synthetic(word: &str, blueprint: &dyn Blueprint) -> Box<dyn Workload> {
         seed: 1,
         label: "workload/0",
         capacity: blueprint.capacity(),
+        geometry: None,
     };
     let part = word.parse().expect("it is a part");
     nearslot_lab::workload::synthetic(&part, &env)

@@ -142,6 +142,7 @@ fn spc1(stack: &Stack) -> Box<dyn Workload> {
         seed: 1,
         label: "workload/0",
         capacity: FOOTPRINT.min(stack.capacity()),
+        geometry: None,
     };
     let (synthetic, _) = synthetic(&part, &env).expect("the bench configures its load right");
     synthetic.workload
@@ -353,6 +354,7 @@ fn on_flash(filter: &str) {
                     seed: 1,
                     label: "workload/0",
                     capacity: stack.capacity(),
+                    geometry: None,
                 };
                 let made = synthetic(&part, &env);
                 made.expect("the bench configures its load right")

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use nearslot_core::config::{PartConfig, Parts, StackKind};
 use nearslot_core::contract::{Oracle, Scheduler};
-use nearslot_core::registry::{self, ConfigError, KindCard};
+use nearslot_core::registry::{self, ConfigError, Kind, KindCard};
 
 use crate::outcome::{Role, Varied};
 use crate::scenario::Scenario;
@@ -350,6 +350,11 @@ fn check_asked(points: &[Point]) -> Result<(), ConfigError> {
         for (kind, part) in parts.iter().filter(|(kind, _)| kind.card().asked) {
             let key = kind.key();
             if *part == PartConfig::named(kind.default) {
+                continue;
+            }
+            // Range writes ask the oracle, whatever schedules them.
+            let offered = |point: &Point| point.scenario.makes_range_writes();
+            if key == <dyn Oracle as Kind>::CARD.key && points.iter().any(offered) {
                 continue;
             }
             let mut asking = all().map(|parts| parts.ask(key));

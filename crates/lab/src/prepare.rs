@@ -307,15 +307,35 @@ fn effective(load: &TraceLoad, fit: &str) -> serde_json::Value {
     effective
 }
 
+/// Whether a stack carries out range writes.
+fn check_offers(scenario: &Scenario, stack: &Stack) -> Result<(), ConfigError> {
+    let Err(refused) = stack.carries_out_offers() else {
+        return Ok(());
+    };
+    let Load::Workload(part) = &scenario.load else {
+        panic!("traces make no range writes");
+    };
+    let allowed = format!("a load without range writes here: {refused}");
+    Err(ConfigError::value("workload", &part.name, &allowed))
+}
+
 fn prepare_synthetic(
     scenario: &Scenario,
     part: &PartConfig,
     stack: &Stack,
 ) -> Result<Prepared, RunError> {
+    let geometry = match scenario.makes_range_writes() {
+        true => {
+            check_offers(scenario, stack)?;
+            scenario.stack()?.geometry()?
+        }
+        false => None,
+    };
     let env = LoadEnv {
         seed: scenario.seed,
         label: "workload/0",
         capacity: stack.capacity(),
+        geometry: geometry.as_ref(),
     };
     let (synthetic, effective) = workload::synthetic(part, &env)?;
     let count = synthetic.requests;

@@ -217,7 +217,12 @@ fn deliver(
             if let Some(request) = &workload.poll(now) {
                 observer.comes(request, stack, drives.drives);
                 observer.arrived(now, request);
-                stack.submit(now, request);
+                if request.offered {
+                    let (offer, epoch) = workload.offer();
+                    stack.offer(now, request, &offer, epoch);
+                } else {
+                    stack.submit(now, request);
+                }
             }
         }
         Source::Choice => stack.input(now, Input::Choose),

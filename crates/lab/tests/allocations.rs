@@ -198,6 +198,7 @@ fn a_synthetic_workload_allocates_nothing() {
             seed: 1,
             label: "workload/0",
             capacity: Blocks(16 << 20),
+            geometry: None,
         };
         let (mut made, _) = workload::synthetic(&part, &env).unwrap();
         let before = ALLOCATIONS.get();
@@ -226,6 +227,7 @@ fn a_host_allocates_nothing_for_a_request() {
             seed: 1,
             label: "workload/0",
             capacity: built.stack.capacity(),
+            geometry: None,
         };
         let (mut made, _) = workload::synthetic(&word.parse().unwrap(), &env).unwrap();
         let before = ALLOCATIONS.get();

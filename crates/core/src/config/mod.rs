@@ -10,7 +10,9 @@ mod queue;
 use std::convert;
 use std::sync::Arc;
 
-use crate::contract::{Blueprint, Claims, Drive, Faults, Merging, Oracle, Placement, Scheduler};
+use crate::contract::{
+    Blueprint, Claims, Drive, Faults, Geometry, Merging, Oracle, Placement, Scheduler,
+};
 use crate::drive::oracle::unasked;
 use crate::drive::queued::DEPTH_KNOB;
 use crate::drive::{self, faulty, protection};
@@ -45,6 +47,8 @@ pub struct StackConfig {
     pub parts: Parts,
     /// Seeds everything random.
     pub seed: u64,
+    /// Whether the load makes range writes: whatever schedules them, the oracle is asked where they begin first.
+    pub offered: bool,
 }
 
 /// A stack and the drives it was configured for, ready for a loop.
@@ -68,6 +72,7 @@ impl StackConfig {
             drive,
             parts: Parts::default(),
             seed,
+            offered: false,
         }
     }
 
@@ -208,7 +213,16 @@ impl StackConfig {
             },
             parts: self.parts.spelled_out()?,
             seed: self.seed,
+            offered: self.offered,
         })
+    }
+
+    /// Where the tracks of its drive lie; none if it has none.
+    ///
+    /// # Errors
+    /// What is wrong with the drive.
+    pub fn geometry(&self) -> Result<Option<Arc<dyn Geometry>>, ConfigError> {
+        Ok(self.blueprint()?.0.geometry())
     }
 
     /// What is known of the drive, with its queue around it, and its knobs with every default spelled out.
@@ -223,7 +237,7 @@ impl StackConfig {
     fn lane(&self, blueprint: &dyn Blueprint, drive: u16, depth: u32) -> Result<Lane, ConfigError> {
         Ok(Lane {
             scheduler: self.on_drive::<dyn Scheduler>(blueprint, drive)?,
-            oracle: match self.parts.ask(<dyn Oracle>::CARD.key)? {
+            oracle: match self.offered || self.parts.ask(<dyn Oracle>::CARD.key)? {
                 true => self.on_drive::<dyn Oracle>(blueprint, drive)?,
                 false => unasked(self.on_drive::<dyn Oracle>(blueprint, drive)?),
             },

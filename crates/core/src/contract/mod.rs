@@ -7,13 +7,14 @@
 //! `memory`. The words are explained in `docs/src/glossary.md`.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::fault::{BadRun, Decay, Fate, Recovery};
 use crate::freemap::{FreeMap, Room, Slot, Span, Tracks, Uncountable};
 use crate::ids::{DriveId, IoId, StreamId};
 use crate::io::{Command, DriveDone, Extrapolated, Io, RecoveryRead, Tag, Unwritten, WriteCache};
 use crate::measure::{Measure, Tell};
-use crate::offer::Legal;
+use crate::offer::{Legal, OfferId, Offers};
 use crate::op::Op;
 use crate::plan::Plan;
 use crate::position::{
@@ -142,10 +143,13 @@ pub struct Claims(pub Vec<(StreamId, Stream)>);
 /// A scheduler's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Start this I/O; if it is open, in the free slot whose write begins first.
+    /// Start this I/O; if it is open, in the free slot whose write begins first; if it is a range write, where it begins first. One that has
+    /// nothing left of its offer ends then, without a command.
     Start(IoId),
     /// Start this open I/O in this free slot.
     Place(IoId, Slot),
+    /// Start this range write at this block of what it offers.
+    Land(IoId, Pba),
     /// Move the arm to this block and ask again then.
     Seek(Pba),
     /// Start nothing before this instant, which must lie in the future. The scheduler is asked earlier if an input comes.
@@ -165,6 +169,8 @@ pub struct View<'a> {
     pub capacity: Blocks,
     /// Slots where open I/Os may go; none if the placement leaves no address open.
     pub free: Option<&'a FreeMap>,
+    /// What range writes offer.
+    pub offers: &'a Offers,
     /// Commands that the drive has.
     pub in_flight: u32,
     /// Commands that it may have; 1 unless it has a queue of its own.
@@ -176,6 +182,13 @@ impl View<'_> {
     pub fn nearest_free(&self, search: &Search) -> Option<FreePlace> {
         let free = self.free.filter(|free| free.free() > 0)?;
         self.oracle.nearest_free(search, free)
+    }
+
+    /// Where a range write with this offer begins first, if that is before `before`.
+    #[inline]
+    pub fn nearest_offered(&self, offer: OfferId, before: Instant) -> Option<Landing> {
+        let legal = self.offers.legal(offer);
+        self.oracle.nearest_offered(self.now, before, &legal)
     }
 }
 
@@ -281,6 +294,8 @@ pub struct Shape {
     pub stripe: Blocks,
     /// Whether anything is ever done in spare time. Most have nothing to do then, and need not be asked after every input.
     pub spare_time: bool,
+    /// Whether it carries out range writes: block n of the volume is block n of its only drive.
+    pub offers: bool,
 }
 
 impl Shape {
@@ -292,6 +307,7 @@ impl Shape {
             chunk: Blocks(1),
             stripe: Blocks(1),
             spare_time: false,
+            offers: false,
         }
     }
 }
@@ -442,12 +458,12 @@ pub trait Arm: Oracle {
 
 /// Where the tracks of a drive lie. Blocks rise from cylinder to cylinder. One that is remapped counts where it would lie if nothing
 /// were.
-pub trait Geometry {
+pub trait Geometry: Send + Sync {
     /// Surfaces of a cylinder.
     fn surfaces(&self) -> u32;
 
-    /// The cylinder in which a block lies.
-    fn cylinder_at(&self, at: Pba) -> u32;
+    /// On which track a block lies.
+    fn position_of(&self, at: Pba) -> ArmPosition;
 
     /// The blocks of a cylinder. Empty where it has none, and where blocks go on behind it then.
     fn cylinder_blocks(&self, cylinder: u32) -> Range<Pba>;
@@ -595,6 +611,11 @@ pub trait Blueprint: Send + Sync {
 
     /// The same drive, its heads on the track of this block at time 0.
     fn resting(&self, at: Pba) -> Box<dyn Blueprint>;
+
+    /// Where its tracks lie; none if it has none.
+    fn geometry(&self) -> Option<Arc<dyn Geometry>> {
+        None
+    }
 
     /// Time of one revolution; `None` if nothing turns.
     fn revolution(&self) -> Option<Duration>;

@@ -19,7 +19,7 @@ use crate::freemap::{FreeMap, Room, Tracks, Uncountable};
 use crate::ids::{IoId, StreamId};
 use crate::io::{Command, DriveDone, Extrapolated, Io, Unwritten, WriteCache};
 use crate::measure::Tell;
-use crate::offer::Legal;
+use crate::offer::{Legal, Offers};
 use crate::op::Op;
 use crate::position::{
     ArmPosition, Arrival, Candidate, Choice, FreePlace, Landing, Place, Predicted, Search,
@@ -92,6 +92,7 @@ impl QueuedBlueprint {
             running: None,
             timer: None,
             sequence: 0,
+            offers: Offers::default(),
             streams: Streams::default(),
         })
     }
@@ -148,6 +149,10 @@ impl Blueprint for QueuedBlueprint {
         self.with(self.bare.resting(at))
     }
 
+    fn geometry(&self) -> Option<Arc<dyn Geometry>> {
+        self.bare.geometry()
+    }
+
     fn revolution(&self) -> Option<Duration> {
         self.bare.revolution()
     }
@@ -187,6 +192,8 @@ struct QueuedDrive {
     /// When a scheduler that waits wants to be asked again.
     timer: Option<Instant>,
     sequence: u64,
+    /// None.
+    offers: Offers,
     /// The drive knows of none.
     streams: Streams,
 }
@@ -213,6 +220,7 @@ impl QueuedDrive {
             op: command.op,
             at: command.at,
             open: false,
+            offer: None,
             len: command.len,
             arrived: now,
             priority: 0,
@@ -245,6 +253,7 @@ impl QueuedDrive {
             oracle: &*self.oracle,
             capacity: self.capacity,
             free: None,
+            offers: &self.offers,
             in_flight: 0,
             depth: 1,
         };
@@ -261,7 +270,7 @@ impl QueuedDrive {
                 assert!(instant > now, "a scheduler waits for what is past");
                 self.timer = Some(instant);
             }
-            Next::Place(..) | Next::Empty => {
+            Next::Place(..) | Next::Land(..) | Next::Empty => {
                 panic!(
                     "commands with addresses wait, and {} of them",
                     self.held.len()

@@ -121,14 +121,16 @@ pub enum Refused {
         /// Completions that were told.
         told: u64,
     },
-    /// A part of the stack cannot keep what a range write asks for.
-    #[error("range writes are not carried out with {part}; {allowed}")]
-    NotCarriedOut {
-        /// Which part.
-        part: String,
-        /// What would do.
-        allowed: String,
-    },
+    /// The placement cannot carry out range writes.
+    #[error(
+        "the placement has addresses of its own for the blocks of the volume; range writes are carried out with place = linear"
+    )]
+    Placement,
+    /// Something above the placement cannot pass them on.
+    #[error(
+        "a read cache or a write buffer knows blocks by their addresses; range writes are carried out without them"
+    )]
+    Memory,
 }
 
 /// Where a range write may land.

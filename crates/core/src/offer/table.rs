@@ -3,6 +3,7 @@
 //! Whoever carries out range writes has one such table and goes by it, whatever chooses the places: so the rule that no two may overlap
 //! ([`Taken`]) holds for all alike.
 
+use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -12,7 +13,19 @@ use super::{Legal, Offer, Refused, Taken};
 
 /// The name of a range write that has not ended; used again afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct OfferId(pub u32);
+pub struct OfferId(NonZeroU32);
+
+impl OfferId {
+    fn of(key: usize) -> OfferId {
+        let number = u32::try_from(key + 1).ok().and_then(NonZeroU32::new);
+        OfferId(number.expect("fewer than 2^32 range writes wait"))
+    }
+
+    #[inline]
+    fn key(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
 
 /// A range write that has not ended.
 #[derive(Clone, Debug)]
@@ -34,7 +47,8 @@ pub struct Offers {
 }
 
 impl Offers {
-    /// Whether a write of `len` blocks may be made with this offer on a volume of `capacity` blocks.
+    /// Whether a write of `len` blocks may be made with this offer on a volume of `capacity` blocks. That others have taken all of it is no
+    /// mistake: such a write is made, and ends as exhausted.
     ///
     /// # Errors
     /// Why not.
@@ -54,7 +68,8 @@ impl Offers {
         if epoch < oldest {
             return Err(Refused::Stale { epoch, oldest });
         }
-        if Legal::new(offer, len, &self.taken, epoch).is_empty() {
+        // What others have taken of it is found out when its turn comes.
+        if offer.first(0, u64::MAX, len).is_none() {
             let align = offer.align();
             return Err(Refused::NoCandidate { len, align });
         }
@@ -63,27 +78,26 @@ impl Offers {
 
     /// A write of `len` blocks is made, whose host has heard of `epoch` completions.
     pub fn make(&mut self, offer: Arc<Offer>, len: u64, epoch: u64) -> OfferId {
-        let key = self.made.insert(Made {
+        OfferId::of(self.made.insert(Made {
             offer,
             len,
             epoch,
             landed: None,
             failed: Vec::new(),
-        });
-        OfferId(u32::try_from(key).expect("fewer than 2^32 range writes wait"))
+        }))
     }
 
     /// Where it may land now.
     #[inline]
     pub fn legal(&self, id: OfferId) -> Legal<'_> {
-        let made = &self.made[id.0 as usize];
+        let made = &self.made[id.key()];
         Legal::new(&made.offer, made.len, &self.taken, made.epoch)
     }
 
     /// Whether two may land at the same places: what is best for one is best for the other.
     #[inline]
     pub fn alike(&self, one: OfferId, other: OfferId) -> bool {
-        let [one, other] = [one, other].map(|id| &self.made[id.0 as usize]);
+        let [one, other] = [one, other].map(|id| &self.made[id.key()]);
         Arc::ptr_eq(&one.offer, &other.offer) && one.len == other.len && one.epoch == other.epoch
     }
 
@@ -97,7 +111,7 @@ impl Offers {
             Some(at),
             "{id:?} may not land at block {at}"
         );
-        let made = &mut self.made[id.0 as usize];
+        let made = &mut self.made[id.key()];
         assert!(made.landed.is_none(), "{id:?} has landed");
         let range = at..at + made.len;
         self.taken.take(&range);
@@ -110,21 +124,26 @@ impl Offers {
         if self.legal(id).is_empty() {
             return false;
         }
-        let made = &mut self.made[id.0 as usize];
+        let made = &mut self.made[id.key()];
         made.failed.extend(made.landed.take());
         true
     }
 
     /// Where it was tried and failed: what these blocks hold is not known.
     pub fn failed(&self, id: OfferId) -> &[Range<u64>] {
-        &self.made[id.0 as usize].failed
+        &self.made[id.key()].failed
     }
 
     /// It has ended, or never begins. Gives the number of its completion.
     pub fn end(&mut self, id: OfferId) -> u64 {
-        let made = self.made.remove(id.0 as usize);
+        let made = self.made.remove(id.key());
         let had = made.failed.into_iter().chain(made.landed);
         self.taken.complete(had)
+    }
+
+    /// What it has taken last, if it has begun.
+    pub fn landed(&self, id: OfferId) -> Option<&Range<u64>> {
+        self.made[id.key()].landed.as_ref()
     }
 
     /// How many have not ended.

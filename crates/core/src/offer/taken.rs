@@ -93,8 +93,11 @@ impl Taken {
         let oldest = self.forgotten;
         while let Some((_, range)) = self
             .remembered
-            .pop_front_if(|(number, _)| *number == oldest)
+            .front()
+            .filter(|(number, _)| *number == oldest)
         {
+            let range = range.clone();
+            self.remembered.pop_front();
             // Others may have taken some of it since.
             let mut at = range.start;
             while at < range.end

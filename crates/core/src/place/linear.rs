@@ -3,6 +3,8 @@
 //! After a power cut all is there that a flush has covered, or that a forced write has written; if no drive has a volatile cache,
 //! all that was answered.
 //!
+//! A range write lands where its drive's oracle says.
+//!
 //! A discard goes to a drive that keeps a map of what is in use; a plain drive needs no I/O for it. O(1) per request.
 
 use crate::contract::{Drives, Placement, Shape};
@@ -22,14 +24,21 @@ struct Linear {
 
 impl Placement for Linear {
     fn shape(&self) -> Shape {
-        Shape::of(self.capacity)
+        Shape {
+            offers: true,
+            ..Shape::of(self.capacity)
+        }
     }
 
     fn plan(&mut self, _now: Instant, request: &Request, _drives: &dyn Drives, out: &mut Plan) {
         if request.op == Op::Discard && !self.discards {
             return;
         }
-        let target = Target::At(Pba(request.extent.start.0));
+        let at = Pba(request.extent.start.0);
+        let target = match request.offered {
+            true => Target::Offered(at),
+            false => Target::At(at),
+        };
         let mut planned = PlannedIo::new(DriveId(0), request.op, target, request.extent.len);
         planned.data = (request.op != Op::Discard).then(|| Data::from(request.extent.start));
         out.io(planned);

@@ -11,7 +11,10 @@
 //! bounds cannot win (the threshold algorithm: Fagin, Lotem and Naor, "Optimal aggregation algorithms for middleware", PODS 2001).
 //! The choice is the same as by trying all. Without an arm the first bound is 0. Cost: O(log n) and three prices a step. Few
 //! steps while ages are similar or the weight is small; all n when the weight is large and the oldest are not the nearest.
+//!
+//! A range write is as near as the nearest place of what it offers, and ages like all others.
 
+use super::ranges::Ranges;
 use crate::contract::{Arm, Next, Oracle, Scheduler, View};
 use crate::io::Io;
 use crate::position::Candidate;
@@ -54,6 +57,7 @@ struct AgedSatf {
     weight_ns_per_s: u64,
     by_place: Sorted<Aged>,
     by_age: Sorted<Elder>,
+    ranges: Ranges,
 }
 
 impl AgedSatf {
@@ -62,6 +66,7 @@ impl AgedSatf {
             weight_ns_per_s: libm::round(knobs.number("weight_ms_per_s") * 1e6) as u64,
             by_place: Sorted::default(),
             by_age: Sorted::default(),
+            ranges: Ranges::default(),
         }
     }
 
@@ -80,7 +85,7 @@ impl AgedSatf {
     }
 
     /// The I/O with the least price, and of equals the oldest.
-    fn search(&self, view: &View<'_>) -> Option<Aged> {
+    fn search(&self, view: &View<'_>) -> Option<(Duration, u64, Aged)> {
         // Without an arm no distance bounds a price: then only the order of age ends the search.
         let arm = view.oracle.arm();
         let from = arm.map_or(0, |arm| arm.position().cylinder);
@@ -111,7 +116,7 @@ impl AgedSatf {
             up = up.filter(|side| self.by_place.at(*side).is_some());
             down = down.and_then(|side| self.by_place.before(side));
         }
-        best.found.map(|(_, _, aged)| aged)
+        best.found
     }
 }
 
@@ -156,15 +161,22 @@ impl<'a> Best<'a> {
 
 impl Scheduler for AgedSatf {
     fn insert(&mut self, _now: Instant, io: &Io, _streams: &Streams) {
+        let handicap = self.handicap(io.arrived);
+        if let Some(offer) = io.offer {
+            return self.ranges.insert(io, offer, handicap);
+        }
         let aged = Aged {
             candidate: Candidate::from(io),
-            handicap: self.handicap(io.arrived),
+            handicap,
         };
         self.by_place.insert(aged);
         self.by_age.insert(Elder(aged));
     }
 
     fn withdraw(&mut self, _now: Instant, io: &Io) {
+        if io.offer.is_some() {
+            return self.ranges.withdraw(io.id);
+        }
         let aged = Aged {
             candidate: Candidate::from(io),
             handicap: self.handicap(io.arrived),
@@ -173,7 +185,12 @@ impl Scheduler for AgedSatf {
     }
 
     fn next(&mut self, view: &View<'_>) -> Next {
-        let Some(chosen) = self.search(view) else {
+        let chosen = self.search(view);
+        let others = chosen.map(|(price, sequence, _)| (price, sequence));
+        if let Some(found) = self.ranges.take(view, others) {
+            return found.next();
+        }
+        let Some((_, _, chosen)) = chosen else {
             return Next::Empty;
         };
         self.remove(&chosen);
@@ -181,7 +198,7 @@ impl Scheduler for AgedSatf {
     }
 
     fn len(&self) -> usize {
-        self.by_place.len()
+        self.by_place.len() + self.ranges.len()
     }
 
     fn audit(&self) {
@@ -209,9 +226,13 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
 };
 
 #[cfg(test)]
+#[expect(
+    clippy::single_range_in_vec_init,
+    reason = "an offer may have but one range"
+)]
 mod tests {
     use super::super::desk::Desk;
-    use super::super::desk::Did::Read;
+    use super::super::desk::Did::{Read, Write};
 
     /// Block 8 waits since the beginning, block 0 comes at 9 ms. Then block 8 passes in 9 ms and block 0 in 1 ms.
     fn old_and_near(scheduler: &str) -> Desk {
@@ -234,6 +255,25 @@ mod tests {
     fn without_an_arm_the_oldest_goes_first() {
         let desk = Desk::without_arm("aged_satf").reads(&[50, 3, 70]);
         assert_eq!(desk.order(), [50, 3, 70]);
+    }
+
+    #[test]
+    fn a_range_write_ages_as_well() {
+        // It waits since the beginning, and its block passes in 9 ms; block 0 comes at 9 ms and passes in 1 ms.
+        let old = |weight: &str| {
+            Desk::new(weight)
+                .range_write(&[8..9])
+                .wait_ms(9)
+                .reads(&[0])
+        };
+        let aged = old("aged_satf:weight_ms_per_s=1000").run_all();
+        assert_eq!(aged, [Write(8, 19), Read(0, 21)]);
+        let nearest = old("aged_satf:weight_ms_per_s=0").run_all();
+        assert_eq!(nearest, [Read(0, 11), Write(8, 19)]);
+        let desk = Desk::new("aged_satf")
+            .reads(&[6])
+            .range_write(&[7..9, 14..16]);
+        assert_eq!(desk.run_all(), [Write(14, 5), Read(6, 7)]);
     }
 
     #[test]

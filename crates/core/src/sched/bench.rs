@@ -6,6 +6,7 @@ use crate::contract::{Blueprint, Next, Scheduler, View};
 use crate::drive;
 use crate::ids::{IoId, StreamId};
 use crate::io::{DriveDone, Io};
+use crate::offer::Offers;
 use crate::op::{Cost, Op, Status};
 use crate::position::Place;
 use crate::rng::Rng;
@@ -56,6 +57,7 @@ impl<S: Scheduler> Bench<S> {
             op,
             at: Pba(at),
             open: false,
+            offer: None,
             len: Blocks(len),
             arrived: self.now,
             priority: 0,
@@ -85,6 +87,7 @@ impl<S: Scheduler> Bench<S> {
             oracle: &*oracle,
             capacity: Blocks(1 << 30),
             free: None,
+            offers: &Offers::default(),
             in_flight: self.on_drive,
             depth: 32,
         };

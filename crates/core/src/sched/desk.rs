@@ -6,6 +6,7 @@
 
 #![cfg(test)]
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::config::PartConfig;
@@ -14,6 +15,7 @@ use crate::drive;
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::{IoId, StreamId};
 use crate::io::{Command, Io};
+use crate::offer::{Offer, OfferId, Offers};
 use crate::op::Op;
 use crate::registry::DriveEnv;
 use crate::stream::Streams;
@@ -51,6 +53,7 @@ pub(super) struct Desk {
     scheduler: Box<dyn Scheduler>,
     oracle: Box<dyn Oracle>,
     free: FreeMap,
+    offers: Offers,
     ios: Vec<Io>,
     pub(super) now: Instant,
 }
@@ -73,6 +76,7 @@ impl Desk {
             scheduler: built(scheduler, &*blueprint),
             oracle: blueprint.exact(),
             free: FreeMap::full(tracks),
+            offers: Offers::default(),
             ios: Vec::new(),
             now: Instant::ZERO,
         }
@@ -88,6 +92,10 @@ impl Desk {
     }
 
     fn insert(&mut self, op: Op, at: u64, len: u64, open: bool) {
+        self.insert_with(op, at, len, (open, None));
+    }
+
+    fn insert_with(&mut self, op: Op, at: u64, len: u64, (open, offer): (bool, Option<OfferId>)) {
         let io = Io {
             id: IoId(self.ios.len() as u32),
             sequence: self.ios.len() as u64,
@@ -95,6 +103,7 @@ impl Desk {
             op,
             at: Pba(at),
             open,
+            offer,
             len: Blocks(len),
             arrived: self.now,
             priority: 0,
@@ -135,6 +144,16 @@ impl Desk {
         self
     }
 
+    /// A write of one block arrives that may go to any block of these ranges.
+    pub(super) fn range_write(mut self, ranges: &[Range<u64>]) -> Desk {
+        let offer = Arc::new(Offer::list(ranges.to_vec(), 1).unwrap());
+        let epoch = self.offers.taken().completions();
+        let hint = offer.first(0, u64::MAX, 1).expect("something is offered");
+        let offer = self.offers.make(offer, 1, epoch);
+        self.insert_with(Op::Write, hint, 1, (false, Some(offer)));
+        self
+    }
+
     /// Takes back the I/O that arrived as number `index`.
     pub(super) fn withdraw(mut self, index: usize) -> Desk {
         self.scheduler.withdraw(self.now, &self.ios[index]);
@@ -156,6 +175,7 @@ impl Desk {
             oracle: &*self.oracle,
             capacity: Blocks(100),
             free: Some(&self.free),
+            offers: &self.offers,
             in_flight: 0,
             depth: 1,
         };
@@ -163,9 +183,17 @@ impl Desk {
         self.scheduler.audit();
         match next {
             Next::Start(id) => {
-                let Io { op, at, len, .. } = self.ios[id.index()];
-                Some(self.run(op, at, len))
+                let Io {
+                    op, at, len, offer, ..
+                } = self.ios[id.index()];
+                let nearest = |offer| view.nearest_offered(offer, Instant::NEVER);
+                match offer.map(nearest) {
+                    None => Some(self.run(op, at, len)),
+                    Some(Some(landing)) => Some(self.land(id, landing.at)),
+                    Some(None) => self.step(),
+                }
             }
+            Next::Land(id, at) => Some(self.land(id, at)),
             Next::Place(id, slot) => {
                 self.free.take(slot);
                 let at = self.free.tracks().at(slot);
@@ -174,6 +202,15 @@ impl Desk {
             Next::Seek(at) => Some(self.run(Op::Seek, at, Blocks(0))),
             Next::WaitUntil(_) | Next::Empty => None,
         }
+    }
+
+    /// A range write goes there.
+    fn land(&mut self, id: IoId, at: Pba) -> Did {
+        let offer = self.ios[id.index()].offer.expect("it is a range write");
+        self.offers.land(offer, at.0);
+        let did = self.run(Op::Write, at, Blocks(1));
+        self.offers.end(offer);
+        did
     }
 
     /// Everything that is done from now on.

@@ -9,6 +9,7 @@ pub(crate) mod desk;
 mod habits;
 mod line;
 mod queueing;
+mod ranges;
 mod sweep;
 mod waiting;
 
@@ -30,6 +31,7 @@ registry! { dyn Scheduler;
     read_first,
     write_first,
     satf_ew,
+    expand,
     gap_satf,
     free_bw { FREEBW_SATF, FREEBW_SCAN, FREEBW_HYBRID },
 }

@@ -163,11 +163,12 @@ mod tests {
 
     use super::*;
     use crate::drive;
-    use crate::freemap::Left;
+    use crate::freemap::{Left, Slot};
     use crate::ids::IoId;
-    use crate::position::{Place, Then};
+    use crate::op::Op;
+    use crate::position::Place;
     use crate::sched::desk::DISK;
-    use crate::units::Angle;
+    use crate::units::{Angle, Blocks};
 
     /// I/Os that wait, given by cylinder and rotational latency in ms, in order of age.
     fn waiting(places: &[(u32, u32)]) -> Sorted<Candidate> {
@@ -245,65 +246,6 @@ mod tests {
     fn of_none_there_is_no_nearest() {
         let price = |_: &Candidate| Duration::ZERO;
         assert_eq!(least(&waiting(&[]), 3, seek, price), None);
-    }
-
-    /// The block that a search by track finds on the disk of [`crate::sched::desk`], and at which ms its write begins.
-    fn found(free: &[u32], search: &Search) -> Option<(u64, u64)> {
-        let (blueprint, _) = drive::read("small", DISK, &[]).unwrap();
-        let tracks = Arc::new(blueprint.tracks(Blocks(1)).unwrap());
-        let mut map = FreeMap::full(tracks);
-        free.iter().for_each(|block| map.release(Slot(*block)));
-        let arm = blueprint.exact_arm().unwrap();
-        let found = by_track(&*arm, search, &map)?;
-        Some((found.at.0, (found.start.0 + 500_000) / 1_000_000))
-    }
-
-    #[test]
-    fn the_free_slot_that_passes_first_is_found_on_whatever_cylinder() {
-        let anywhere = Search::anywhere(Instant::ZERO);
-        assert_eq!(found(&[8, 14], &anywhere), Some((14, 4)));
-        assert_eq!(found(&[8, 19], &anywhere), Some((8, 8)));
-        // Block 30 has passed when the arm is on cylinder 3 at 2.5 ms, and comes again at 10 ms.
-        assert_eq!(found(&[30], &anywhere), Some((30, 10)));
-        assert_eq!(found(&[], &anywhere), None);
-    }
-
-    #[test]
-    fn a_slot_outside_of_the_cylinders_or_too_late_is_not_found() {
-        let now = Instant::ZERO;
-        let from_cylinder_1 = Search {
-            low: 1,
-            ..Search::anywhere(now)
-        };
-        assert_eq!(found(&[3, 17], &from_cylinder_1), Some((17, 7)));
-        let before = now + Duration::from_ms(5);
-        let soon = Search {
-            before,
-            ..Search::anywhere(now)
-        };
-        assert_eq!(found(&[14], &soon), Some((14, 4)));
-        assert_eq!(found(&[16], &soon), None);
-    }
-
-    #[test]
-    fn a_slot_that_would_delay_what_follows_is_not_found() {
-        // Block 27 lies on cylinder 2 and passes at 7 ms.
-        let (blueprint, _) = drive::read("small", DISK, &[]).unwrap();
-        let place = blueprint.exact().locate(Pba(27));
-        let then = Then {
-            op: Op::Read,
-            place,
-            by: Instant::ZERO + Duration::from_ms(7) + Duration::from_us(1),
-        };
-        let in_time = Search {
-            then: Some(then),
-            ..Search::anywhere(Instant::ZERO)
-        };
-        // Block 13 ends at 4 ms. Block 16 ends at 7 ms, and a seek of 0.5 ms follows.
-        assert_eq!(found(&[13], &in_time), Some((13, 3)));
-        assert_eq!(found(&[16], &in_time), None);
-        // Cylinder 9 begins at 8.5 ms at the earliest.
-        assert_eq!(found(&[99], &in_time), None);
     }
 
     #[test]

@@ -76,14 +76,14 @@ impl Offered<'_> {
     fn cylinder_from(&self, cylinder: u32) -> Option<u32> {
         let begin = self.geometry.cylinder_blocks(cylinder).start;
         let at = self.legal.first(begin.0, u64::MAX)?;
-        Some(self.geometry.cylinder_at(Pba(at)))
+        Some(self.geometry.position_of(Pba(at)).cylinder)
     }
 
     /// The last cylinder up to this one that has a place.
     fn cylinder_until(&self, cylinder: u32) -> Option<u32> {
         let end = self.geometry.cylinder_blocks(cylinder).end;
         let at = self.legal.last(end.0, 0)?;
-        Some(self.geometry.cylinder_at(Pba(at)))
+        Some(self.geometry.position_of(Pba(at)).cylinder)
     }
 
     /// The first place from a block on whose blocks are all at home.

@@ -6,9 +6,10 @@ use super::{Action, Stack};
 use crate::contract::{Drives, Oracle};
 use crate::freemap::Slot;
 use crate::ids::{DriveId, IoId};
-use crate::io::{Command, DriveDone, Io, Moves, Origin, StepNumber};
+use crate::io::{Command, Data, DriveDone, Io, Moves, Origin, StepNumber};
+use crate::op::{Cost, Failure, Status};
 use crate::plan::Plan;
-use crate::units::{Instant, Pba};
+use crate::units::{Instant, Lba, Pba};
 
 /// What a placement may see of the queues.
 pub(super) struct Below<'a>(pub(super) &'a [Queue]);
@@ -139,9 +140,10 @@ impl Stack {
 
     /// Starts what a drive's scheduler wants started; whether that is something.
     fn dispatch(&mut self, now: Instant, drive: DriveId) -> bool {
-        let (queue, graph) = (&mut self.queues[drive.index()], &self.graph);
+        let queue = &mut self.queues[drive.index()];
         let free = self.placement.free(drive);
-        let next = queue.next(now, free, graph, &self.streams);
+        let known = (&self.graph, &self.offers);
+        let next = queue.next(now, free, known, &self.streams);
         self.note_timer(drive);
         match next {
             None => return false,
@@ -151,6 +153,8 @@ impl Stack {
             }
             Some(Dispatch::Io(id)) => self.start_io(now, drive, id, None),
             Some(Dispatch::Place(id, slot)) => self.start_io(now, drive, id, Some(slot)),
+            Some(Dispatch::Land(id, at)) => self.land(now, drive, id, at),
+            Some(Dispatch::Exhausted(id)) => self.exhausted(now, drive, id),
         }
         true
     }
@@ -202,6 +206,46 @@ impl Stack {
             command.at = self.bind(now, id, slot);
         }
         self.start_command(now, drive, command, origin);
+    }
+
+    /// A range write starts at this block.
+    fn land(&mut self, now: Instant, drive: DriveId, id: IoId, at: Pba) {
+        let offer = self.graph.io(id).io.offer;
+        let offer = offer.expect("what lands is a range write");
+        self.offers.land(offer, at.0);
+        self.graph.landed(id, Data::from(Lba(at.0)));
+        let step = self.graph.step(id);
+        let started = step.io(id);
+        let origin = self.begun(drive, step, started);
+        let command = Command {
+            at,
+            ..started.io.command()
+        };
+        self.start_command(now, drive, command, origin);
+    }
+
+    /// Nothing is left of what a range write offers: it ends without a command.
+    fn exhausted(&mut self, now: Instant, drive: DriveId, id: IoId) {
+        let step = self.graph.step(id);
+        let (io, asked) = (step.io(id).io, step.standing(id).asked);
+        // One that was tried before has failed there, and may have left something.
+        let offer = io.offer.expect("a range write alone is exhausted");
+        let failure = match self.offers.failed(offer) {
+            [] => Failure::Exhausted,
+            _ => Failure::Medium,
+        };
+        let done = DriveDone {
+            io: id,
+            op: io.op,
+            at: io.at,
+            len: io.len,
+            status: Status::Failed(failure),
+            cost: Cost::default(),
+            arm: None,
+        };
+        let queue = &mut self.queues[drive.index()];
+        queue.dropped(now, (&io, asked), &done, &self.streams);
+        self.complete(now, drive, &done);
     }
 
     /// An I/O starts on a drive; what for, and what it moves.

@@ -44,7 +44,11 @@ impl Open {
         Standing {
             asked,
             // A forced write must not wait for the data of others to be on the medium.
-            merges: asked && !of.io.open && !of.io.fua && of.alternative == id,
+            merges: asked
+                && !of.io.open
+                && of.io.offer.is_none()
+                && !of.io.fua
+                && of.alternative == id,
         }
     }
 
@@ -307,6 +311,12 @@ impl Graph {
     pub(super) fn pin(&mut self, tag: Tag) -> IoId {
         let found = self.unpinned.take(&tag.0);
         found.expect("what is pinned waits").id
+    }
+
+    /// A range write starts, and moves this part of the volume.
+    pub(super) fn landed(&mut self, id: IoId, data: Data) {
+        let io = self.io_mut(id);
+        io.data = io.data.map(|_| data);
     }
 
     /// An open I/O has started: it cannot be pinned any more.

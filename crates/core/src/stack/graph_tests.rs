@@ -25,6 +25,7 @@ fn io(id: IoId, open: bool) -> Work {
             op: Op::Write,
             at: Pba(0),
             open,
+            offer: None,
             len: Blocks(8),
             arrived: Instant::ZERO,
             priority: 0,

@@ -16,6 +16,7 @@ fn io(id: u32, op: Op, at: u64, len: u64) -> Io {
         op,
         at: Pba(at),
         open: false,
+        offer: None,
         len: Blocks(len),
         arrived: Instant(u64::from(id)),
         priority: 0,

@@ -32,6 +32,8 @@
 //!
 //! Costs a slab entry per request, step and edge; nothing is allocated once the slabs have grown.
 
+use std::sync::Arc;
+
 use slab::Slab;
 
 use crate::agenda::Agenda;
@@ -41,7 +43,8 @@ use crate::ids::{DriveId, IoId, StreamId};
 use crate::io::{Command, Data, DriveDone, Origin, RecoveryRead, StepNumber, Tag};
 use crate::measure::Measure;
 use crate::memory::{Memory, Move, Order};
-use crate::op::Failure;
+use crate::offer::{Offer, OfferId, Offers, Refused};
+use crate::op::{Failure, Op};
 use crate::plan::Plan;
 use crate::registry::Kind;
 use crate::request::{Reply, Request};
@@ -71,11 +74,14 @@ use queue::Queue;
 use requests::Pending;
 
 /// What happens to a stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// A request arrives. It must lie within [`Stack::capacity`]: who feeds the stack checks that and tells the
     /// user; here it is an assertion.
     Submit(Request),
+    /// A range write arrives, with what it offers and how many completions of range writes its client had heard of. It must pass
+    /// [`Stack::check_offer`].
+    Offer(Request, Arc<Offer>, u64),
     /// A drive completed a command.
     Done(DriveId, DriveDone),
     /// Time has passed; schedulers that waited are asked again. It may come late, or for nothing.
@@ -168,6 +174,10 @@ pub struct Stack {
     streams: Streams,
     requests: Slab<Pending>,
     graph: Graph,
+    /// Range writes that have not ended, and what was taken of late.
+    offers: Offers,
+    /// The offer of the range write that arrives now.
+    comes: Option<OfferId>,
     actions: Vec<Action>,
     /// Plans that are not in use, with their memory. Boxed, as each input takes one and puts it back.
     #[expect(clippy::vec_box, reason = "what moves is the box, not the plan")]
@@ -217,6 +227,8 @@ impl Stack {
             streams: Streams::default(),
             requests: Slab::new(),
             graph: Graph::default(),
+            offers: Offers::default(),
+            comes: None,
             actions: Vec::with_capacity(MERGED),
             plans: Vec::new(),
             spare: Vec::new(),
@@ -279,6 +291,9 @@ impl Stack {
     pub fn input(&mut self, now: Instant, input: Input) {
         match input {
             Input::Submit(request) => return self.submit(now, &request),
+            Input::Offer(request, offer, epoch) => {
+                return self.offer(now, &request, &offer, epoch);
+            }
             Input::Done(drive, done) => return self.done(now, drive, &done),
             Input::Timer => self.timer(now),
             Input::Describe(id, stream) => self.streams.describe(id, stream),
@@ -296,6 +311,52 @@ impl Stack {
             None => self.arrive(now, request),
         }
         self.finish(now);
+    }
+
+    /// Whether a range write of so many blocks may be made: whoever feeds the stack asks before, and tells the user why not.
+    ///
+    /// # Errors
+    /// What is wrong with the offer, or which part does not carry out range writes.
+    pub fn check_offer(&self, offer: &Offer, len: Blocks, epoch: u64) -> Result<(), Refused> {
+        self.carries_out_offers()?;
+        let capacity = self.shape.capacity;
+        self.offers.check(offer, len.0, epoch, capacity.0)
+    }
+
+    /// Whether its parts carry out range writes.
+    ///
+    /// # Errors
+    /// Which of them does not.
+    pub fn carries_out_offers(&self) -> Result<(), Refused> {
+        if self.memory.is_some() {
+            return Err(Refused::Memory);
+        }
+        match self.shape.offers {
+            true => Ok(()),
+            false => Err(Refused::Placement),
+        }
+    }
+
+    /// Completions of range writes so far: the epoch of a client that has heard of all.
+    pub fn epoch(&self) -> u64 {
+        self.offers.taken().completions()
+    }
+
+    /// [`Input::Offer`], of values that stay where they lie.
+    ///
+    /// # Panics
+    /// It does not pass [`Stack::check_offer`].
+    pub fn offer(&mut self, now: Instant, request: &Request, offer: &Arc<Offer>, epoch: u64) {
+        let checked = self.check_offer(offer, request.extent.len, epoch);
+        let is_range_write = request.offered && request.op == Op::Write;
+        assert!(
+            is_range_write && checked.is_ok(),
+            "{request:?} of {now}: {checked:?}"
+        );
+        let len = request.extent.len.0;
+        self.comes = Some(self.offers.make(Arc::clone(offer), len, epoch));
+        self.submit(now, request);
+        assert!(self.comes.is_none(), "a range write that was not planned");
     }
 
     /// [`Input::Done`], of a completion that stays where it lies.

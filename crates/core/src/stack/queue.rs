@@ -13,12 +13,13 @@ use crate::freemap::{FreeMap, Slot};
 use crate::ids::IoId;
 use crate::io::{Command, DriveDone, Io};
 use crate::measure::Measure;
+use crate::offer::Offers;
 use crate::op::{Failure, Op, Status};
-use crate::position::Search;
+use crate::position::{Landing, Search};
 use crate::registry::Kind;
 use crate::stack::Lane;
 use crate::stream::Streams;
-use crate::units::{Blocks, Instant};
+use crate::units::{Blocks, Instant, Pba};
 
 /// How every command ends on a drive that is gone.
 pub(super) const GONE: Status = Status::Failed(Failure::Gone);
@@ -83,6 +84,10 @@ pub(super) enum Dispatch {
     Io(IoId),
     /// An open I/O in this slot.
     Place(IoId, Slot),
+    /// A range write at this block.
+    Land(IoId, Pba),
+    /// A range write of whose offer nothing is left.
+    Exhausted(IoId),
     Arm(Command),
 }
 
@@ -296,7 +301,7 @@ impl Queue {
         &mut self,
         now: Instant,
         free: Option<&FreeMap>,
-        graph: &Graph,
+        (graph, offers): (&Graph, &Offers),
         streams: &Streams,
     ) -> Option<Dispatch> {
         if self.full() {
@@ -319,6 +324,7 @@ impl Queue {
                 oracle: &*self.oracle,
                 capacity: self.capacity,
                 free,
+                offers,
                 in_flight: self.in_flight,
                 depth: self.depth,
             };
@@ -327,7 +333,17 @@ impl Queue {
                     Some(slot) => return Some(Dispatch::Place(id, slot)),
                     None => self.stall(now, id, graph.step(id).standing(id).asked, streams),
                 },
-                Next::Start(id) => return Some(Dispatch::Io(id)),
+                Next::Start(id) => {
+                    let Some(offer) = graph.io(id).io.offer else {
+                        return Some(Dispatch::Io(id));
+                    };
+                    let landing = view.nearest_offered(offer, Instant::NEVER);
+                    return Some(match landing {
+                        Some(Landing { at, .. }) => Dispatch::Land(id, at),
+                        None => Dispatch::Exhausted(id),
+                    });
+                }
+                Next::Land(id, at) => return Some(Dispatch::Land(id, at)),
                 Next::Place(id, slot) => return Some(Dispatch::Place(id, slot)),
                 Next::Seek(at) => {
                     return Some(Dispatch::Arm(Command::seek(at)));
@@ -426,6 +442,21 @@ impl Queue {
         let merger = self.merger.as_mut();
         let whole = merger.and_then(|merger| merger.ended(io.id, parts));
         let io = whole.as_ref().unwrap_or(io);
+        self.scheduler.done(now, io, done, streams);
+        if asked {
+            self.queued.count(io.op, -1);
+            self.readmit(now, streams);
+        }
+    }
+
+    /// An I/O that the scheduler has started gets no command, and has ended.
+    pub(super) fn dropped(
+        &mut self,
+        now: Instant,
+        (io, asked): (&Io, bool),
+        done: &DriveDone,
+        streams: &Streams,
+    ) {
         self.scheduler.done(now, io, done, streams);
         if asked {
             self.queued.count(io.op, -1);

@@ -3,10 +3,11 @@
 use super::dispatch::Below;
 use super::hazard::{Admission, Key};
 use super::{Action, Stack};
+use crate::offer::OfferId;
 use crate::op::{Cost, Failure, Status};
 use crate::plan::Plan;
 use crate::request::{Reply, Request, Timeline};
-use crate::units::Instant;
+use crate::units::{Instant, Lba};
 
 /// A request that was not answered yet.
 pub(super) struct Pending {
@@ -18,6 +19,8 @@ pub(super) struct Pending {
     pub(super) cost: Cost,
     /// Later writes to the same chunks wait for it under this name.
     hazard: Option<Key>,
+    /// What it offers, of a range write.
+    pub(super) offer: Option<OfferId>,
 }
 
 impl Pending {
@@ -90,6 +93,7 @@ impl Stack {
             status: Status::Done,
             cost: Cost::default(),
             hazard,
+            offer: self.comes.take(),
         });
         // Others may still have to be told of steps that ended before.
         let before = self.fulfilled.len();
@@ -126,11 +130,18 @@ impl Stack {
             replied: now,
             cost: pending.cost,
         };
-        let reply = Reply {
+        let mut reply = Reply {
             request: pending.request,
             status: pending.status,
             timeline,
         };
+        if let Some(offer) = pending.offer {
+            let landed = self.offers.landed(offer);
+            if let Some(range) = landed.filter(|_| pending.status.is_done()) {
+                reply.request.extent.start = Lba(range.start);
+            }
+            self.offers.end(offer);
+        }
         match &mut self.memory {
             None => self.actions.push(Action::Reply(reply)),
             Some(memory) => memory.ended(now, &reply),

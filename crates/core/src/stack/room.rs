@@ -152,6 +152,7 @@ mod tests {
             op,
             at: Pba(0),
             open: false,
+            offer: None,
             len: Blocks(8),
             arrived: Instant::ZERO,
             priority: 0,

@@ -74,9 +74,10 @@ impl Stack {
         names: &[IoId],
     ) -> IoId {
         let id = self.graph.next_name();
-        let (at, open) = match planned.target {
-            Target::At(at) => (at, false),
-            Target::Open(near) => (near, true),
+        let (at, open, offered) = match planned.target {
+            Target::At(at) => (at, false, false),
+            Target::Open(near) => (near, true, false),
+            Target::Offered(near) => (near, false, true),
         };
         let number = self.next_number();
         let asked = request.map(|key| &self.requests[key].request);
@@ -87,6 +88,9 @@ impl Stack {
             op: planned.op,
             at,
             open,
+            offer: request
+                .filter(|_| offered)
+                .and_then(|key| self.requests[key].offer),
             len: planned.len,
             arrived: asked.map_or(now, |request| request.arrived),
             priority: asked.map_or(0, |request| request.priority),
@@ -180,6 +184,18 @@ impl Stack {
         );
         self.placement
             .done(now, of.tag, drive, done, &drives, &mut plan);
+        if let Some(offer) = of.io.offer
+            && done.status == Status::Failed(Failure::Medium)
+            && self.offers.retry(offer)
+        {
+            let target = Target::Offered(of.io.at);
+            let elsewhere = plan.io(PlannedIo {
+                tag: of.tag,
+                data: of.data,
+                ..PlannedIo::new(drive, Op::Write, target, done.len)
+            });
+            plan.instead = Instead::Step(elsewhere);
+        }
         if plan.is_empty() && self.graph.is_last(done.io) {
             self.plans.push(plan);
             if let Some(key) = self.graph.forget(done.io) {

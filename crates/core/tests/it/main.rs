@@ -13,6 +13,7 @@ mod contents;
 mod crash;
 mod graphs;
 mod queues;
+mod ranges;
 mod reference;
 mod support;
 mod tidy;

@@ -230,7 +230,13 @@ impl Scenario {
             },
             parts: self.parts.clone(),
             seed: self.seed,
+            offered: self.makes_range_writes(),
         })
+    }
+
+    /// Whether its load makes range writes.
+    pub(crate) fn makes_range_writes(&self) -> bool {
+        matches!(&self.load, Load::Workload(part) if workload::offers(part))
     }
 
     /// All files that a run of it reads: those of its trace, and of its drive if that is described in a file.

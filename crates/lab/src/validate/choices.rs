@@ -14,9 +14,10 @@ use nearslot_core::drive::hdd::{HddBlueprint, Mechanics};
 use nearslot_core::freemap::FreeMap;
 use nearslot_core::ids::{IoId, StreamId};
 use nearslot_core::io::{Command, Io};
+use nearslot_core::offer::{Legal, Offers};
 use nearslot_core::op::Op;
 use nearslot_core::position::{
-    ArmPosition, Candidate, Choice, FreePlace, Place, Predicted, Search,
+    ArmPosition, Candidate, Choice, FreePlace, Landing, Place, Predicted, Search,
 };
 use nearslot_core::registry::{ConfigError, DriveEnv};
 use nearslot_core::search;
@@ -144,6 +145,7 @@ impl<'a> Desk<'a> {
             op: ask.op,
             at: ask.at,
             open: false,
+            offer: None,
             len: ask.len,
             arrived: Instant::ZERO,
             priority: 0,
@@ -170,6 +172,7 @@ impl<'a> Desk<'a> {
             oracle: &self.oracle,
             capacity: self.drive.capacity(),
             free: None,
+            offers: &Offers::default(),
             in_flight: 0,
             depth: 1,
         };
@@ -186,6 +189,7 @@ impl<'a> Desk<'a> {
             oracle: &self.oracle,
             capacity: self.drive.capacity(),
             free: None,
+            offers: &Offers::default(),
             in_flight: 0,
             depth: 1,
         };
@@ -257,6 +261,15 @@ impl Oracle for Recorded {
 
     fn nearest_free(&self, _search: &Search, _free: &FreeMap) -> Option<FreePlace> {
         panic!("the reference timings hold no write whose address is open")
+    }
+
+    fn nearest_offered(
+        &self,
+        _now: Instant,
+        _before: Instant,
+        _legal: &Legal<'_>,
+    ) -> Option<Landing> {
+        panic!("the reference timings hold no range write")
     }
 
     fn arm(&self) -> Option<&dyn Arm> {

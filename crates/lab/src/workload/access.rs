@@ -270,6 +270,18 @@ impl Access {
     }
 }
 
+/// Blocks of every request of a load that has but one size.
+///
+/// # Errors
+/// There are several.
+pub(super) fn one_size(knobs: &Knobs) -> Result<u64, ConfigError> {
+    let text = knobs.choice("size");
+    match parse_sizes(text).expect("the card accepted it")[..] {
+        [only] => Ok(only.blocks),
+        _ => Err(ConfigError::value("size", text, "one size")),
+    }
+}
+
 /// Blocks of the span.
 pub(super) fn span_blocks(knobs: &Knobs, env: &LoadEnv<'_>) -> u64 {
     let capacity = env.capacity.0;
@@ -375,6 +387,7 @@ pub(super) mod tests {
             seed: 1,
             label: "workload/0",
             capacity: toy().capacity(),
+            geometry: None,
         };
         let part: PartConfig = word.parse().unwrap();
         Ok(crate::workload::synthetic(&part, &env)?.0)

@@ -41,7 +41,7 @@ impl Workload for Iometer {
     }
 }
 
-const REFILL: Knob = Knob::choice(
+pub(super) const REFILL: Knob = Knob::choice(
     "refill",
     Refill::After.word(),
     Refill::WORDS,

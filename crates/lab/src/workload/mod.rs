@@ -4,8 +4,11 @@
 //! workload is a file here and a line in [`TABLE`]; what `host` is made of lies in `lab/src/host/`.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use nearslot_core::config::PartConfig;
+use nearslot_core::contract::Geometry;
+use nearslot_core::offer::Offer;
 use nearslot_core::registry;
 use nearslot_core::registry::{ConfigError, Kind, KindCard, KnobValue, Knobs, Of, Spec, written};
 use nearslot_core::request::{Reply, Request};
@@ -35,6 +38,7 @@ registry! { Synthetic;
     oltp,
     spc1,
     host,
+    ranges,
 }
 
 /// What a synthetic workload may know of its surroundings.
@@ -46,6 +50,8 @@ pub struct LoadEnv<'a> {
     pub label: &'a str,
     /// Blocks that requests may address.
     pub capacity: Blocks,
+    /// Where the tracks of the drive lie, if there is one drive that has tracks.
+    pub geometry: Option<&'a Arc<dyn Geometry>>,
 }
 
 impl Kind for Synthetic {
@@ -102,6 +108,11 @@ pub(crate) fn waits(part: &PartConfig) -> bool {
 
 /// The knob of a workload that is made of processes.
 const PROCESSES: &str = "process";
+
+/// Whether a synthetic workload makes range writes, as its card says.
+pub(crate) fn offers(part: &PartConfig) -> bool {
+    has_knob(part, ranges::TARGETS.name)
+}
 
 /// Files that a synthetic workload reads.
 pub(crate) fn files(part: &PartConfig) -> Vec<PathBuf> {
@@ -168,6 +179,11 @@ pub trait Workload: Send {
 
     /// The request that is due at `now`, if one is.
     fn poll(&mut self, now: Instant) -> Option<Request>;
+
+    /// What the range write offers that was made last, and how many completions of range writes were heard of then.
+    fn offer(&mut self) -> (Arc<Offer>, u64) {
+        panic!("a workload without range writes was asked for an offer")
+    }
 
     /// A request was answered.
     fn replied(&mut self, _now: Instant, _reply: &Reply) {}

@@ -89,6 +89,7 @@ fn seen(sched: &str, place: &str, warmup: u64) -> Seen {
         seed: scenario.seed,
         label: "workload/0",
         capacity: built.stack.capacity(),
+        geometry: None,
     };
     let Load::Workload(part) = &scenario.load else {
         panic!("the load is synthetic")

@@ -45,6 +45,7 @@ fn over(pages: u64, seed: u64, settings: &str) -> Result<Synthetic, ConfigError>
         seed,
         label: "workload/0",
         capacity: Blocks(pages * PAGE_BLOCKS),
+        geometry: None,
     };
     let part: PartConfig = format!("spc1:{settings}")
         .trim_end_matches(':')

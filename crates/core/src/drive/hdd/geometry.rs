@@ -13,8 +13,8 @@ impl Geometry for Mechanics {
         self.layout().heads()
     }
 
-    fn cylinder_at(&self, at: Pba) -> u32 {
-        self.layout().home(at).place.cylinder
+    fn position_of(&self, at: Pba) -> ArmPosition {
+        self.layout().home(at).arm_position()
     }
 
     fn cylinder_blocks(&self, cylinder: u32) -> Range<Pba> {

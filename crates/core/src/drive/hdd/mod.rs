@@ -41,10 +41,10 @@ mod buffer;
 mod complete;
 mod controller;
 pub mod firmware;
+mod geometry;
 pub mod layout;
 pub mod mech;
 pub mod parameters;
-mod geometry;
 mod runs;
 pub mod seek;
 mod slots;
@@ -208,6 +208,10 @@ impl Blueprint for HddBlueprint {
         let mut resting = self.clone();
         resting.mechanics = Arc::new(self.mechanics.resting(at));
         Box::new(resting)
+    }
+
+    fn geometry(&self) -> Option<Arc<dyn Geometry>> {
+        Some(Arc::clone(&self.mechanics) as Arc<dyn Geometry>)
     }
 
     fn revolution(&self) -> Option<Duration> {

@@ -362,6 +362,7 @@ impl Placement for EagerCopies {
             chunk: self.chunk,
             stripe: self.chunk,
             spare_time: true,
+            offers: false,
         }
     }
 

@@ -477,6 +477,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
             chunk,
             stripe: chunk,
             spare_time: true,
+            offers: false,
         }
     }
 

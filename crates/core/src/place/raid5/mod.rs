@@ -339,6 +339,7 @@ impl Placement for Raid5 {
             chunk: stripe,
             stripe,
             spare_time: true,
+            offers: false,
         }
     }
 

@@ -4,7 +4,7 @@
 
 mod caches;
 mod discards;
-mod drives;
+pub(crate) mod drives;
 mod expiry;
 mod faults;
 mod measures;

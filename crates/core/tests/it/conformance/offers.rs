@@ -123,7 +123,9 @@ fn the_tracks_of_a_drive_hold_all_its_blocks_once() {
         let Some(geometry) = geometry.filter(|_| now == Instant::ZERO) else {
             return;
         };
-        let last = geometry.cylinder_at(Pba(blueprint.capacity().0 - 1));
+        let last = geometry
+            .position_of(Pba(blueprint.capacity().0 - 1))
+            .cylinder;
         let mut next = Pba(0);
         for cylinder in 0..=last {
             let blocks = geometry.cylinder_blocks(cylinder);
@@ -145,7 +147,7 @@ fn the_tracks_of_a_drive_hold_all_its_blocks_once() {
                 (!blocks.is_empty()).then_some(blocks)
             );
             for track in tracks {
-                assert_eq!(geometry.cylinder_at(track.start), cylinder);
+                assert_eq!(geometry.position_of(track.start).cylinder, cylinder);
             }
         }
         assert_eq!(next, Pba(blueprint.capacity().0));

@@ -87,6 +87,7 @@ impl Watched {
                         self.places.insert((chunk, io.drive), at + Blocks(block));
                         None
                     }
+                    Target::Offered(_) => panic!("nobody offers anything here"),
                 };
             }
         }

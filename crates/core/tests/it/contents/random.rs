@@ -77,7 +77,7 @@ fn the_log_of_the_inputs_gives_the_same_actions_again() {
             let mut again = setup.build("disk", spec.name, 3).stack;
             let mut expected = trace.iter();
             for (now, input) in inputs {
-                again.input(now, input);
+                again.input(now, input.clone());
                 let mut actions = Vec::new();
                 again.take_actions(&mut actions);
                 for action in actions {

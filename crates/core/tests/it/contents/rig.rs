@@ -296,7 +296,7 @@ impl Rig {
     }
 
     fn give(&mut self, input: Input) {
-        self.inputs.push((self.now, input));
+        self.inputs.push((self.now, input.clone()));
         self.stack.input(self.now, input);
     }
 

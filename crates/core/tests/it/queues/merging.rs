@@ -78,7 +78,7 @@ fn the_parts_share_what_their_command_cost() {
 #[test]
 fn a_request_does_not_fail_for_its_neighbour() {
     let mut rig = Rig::named("fcfs", CONTIGUOUS);
-    rig.bad = Some(110);
+    rig.bad = 110..111;
     rig.ask(Op::Read, &[800, 100, 108, 116]);
     rig.settle();
     let expected = [(800, 8), (100, 24), (100, 8), (108, 8), (116, 8)];

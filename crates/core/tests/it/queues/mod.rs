@@ -4,5 +4,5 @@
 mod admission;
 mod depth;
 mod merging;
-mod rig;
+pub(crate) mod rig;
 mod streams;

@@ -1,5 +1,7 @@
 //! A stack over one drive of the tests, in virtual time.
 
+use std::ops::Range;
+
 use nearslot_core::config::PartConfig;
 use nearslot_core::contract::{Blueprint, Drive, Merging, Scheduler};
 use nearslot_core::ids::DriveId;
@@ -23,8 +25,8 @@ pub(crate) struct Rig {
     /// What each of them was for, and of which I/Os it was made.
     pub(crate) origins: Vec<(Origin, Vec<Command>)>,
     joining: Vec<Command>,
-    /// A block that cannot be read.
-    pub(crate) bad: Option<u64>,
+    /// Blocks that are bad.
+    pub(crate) bad: Range<u64>,
 }
 
 impl Rig {
@@ -69,7 +71,7 @@ impl Rig {
             commands: Vec::new(),
             origins: Vec::new(),
             joining: Vec::new(),
-            bad: None,
+            bad: 0..0,
         }
     }
 
@@ -121,7 +123,7 @@ impl Rig {
             self.give(Input::Timer);
         } else if let Some(mut done) = self.drive.advance(due) {
             let blocks = done.at.0..(done.at + done.len).0;
-            if self.bad.is_some_and(|bad| blocks.contains(&bad)) {
+            if blocks.start < self.bad.end && self.bad.start < blocks.end {
                 done.status = Status::Failed(Failure::Medium);
             }
             self.give(Input::Done(DriveId(0), done));

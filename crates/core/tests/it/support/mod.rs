@@ -12,6 +12,7 @@ use nearslot_core::drive;
 use nearslot_core::freemap::{FreeMap, Slot};
 use nearslot_core::ids::{IoId, StreamId};
 use nearslot_core::io::{Command, DriveDone, Io};
+use nearslot_core::offer::Offers;
 use nearslot_core::op::Op;
 use nearslot_core::position::Search;
 use nearslot_core::registry::DriveEnv;
@@ -191,6 +192,7 @@ impl Rig {
             op: ask.op,
             at: Pba(ask.at),
             open,
+            offer: None,
             len: Blocks(ask.len),
             arrived: self.now,
             priority: ask.priority,
@@ -217,6 +219,7 @@ impl Rig {
                 oracle: &*self.oracle,
                 capacity: self.capacity,
                 free: Some(&self.slots),
+                offers: &Offers::default(),
                 in_flight: 0,
                 depth: 1,
             };
@@ -226,6 +229,7 @@ impl Rig {
                     return Some(self.place(id, free_place.expect("half are free").slot));
                 }
                 Next::Start(id) => return Some(self.start(id)),
+                Next::Land(..) => panic!("no range write waits"),
                 Next::Place(id, slot) => return Some(self.place(id, slot)),
                 Next::Seek(at) => {
                     seeks += 1;

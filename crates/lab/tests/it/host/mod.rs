@@ -35,6 +35,7 @@ fn host(text: &str) -> Synthetic {
         seed: 1,
         label: "workload/0",
         capacity: Blocks(BLOCKS),
+        geometry: None,
     };
     synthetic(&part, &env).unwrap().0
 }

@@ -96,6 +96,9 @@ impl Made {
             scenario += &replay(rng);
         } else {
             let load = synthetic(rng, seed, (&mut drive, &knobs), &mut parts);
+            if load.starts_with("ranges") {
+                scenario = carrying_out_offers(&scenario, &mut parts);
+            }
             let _ = writeln!(scenario, "workload = '{load}'");
         }
         Made {
@@ -166,6 +169,25 @@ const HOSTS: &[&str] = &[
     "host:beside=3w-seq:file=1MiB:memory=2MiB:read_ahead=0:journal_pages=0:flush_depth=1:seconds=0.5:anonymous=false",
 ];
 
+/// Range writes in parts of the drive that every drive has; those of chance nearly always lie beyond it.
+const RANGES: &[&str] = &[
+    "ranges:within=place:size=512:span_blocks=0",
+    "ranges:within=span:size=4k:span_blocks=64:depth=3:read_share=0.3",
+    "ranges:within=9:targets=7:size=1k:span_blocks=100:align_blocks=2:depth=60",
+    "ranges:within=track:targets=3:size=512:span_blocks=90:at_block=7",
+];
+
+/// Parts that would refuse range writes are left out.
+fn carrying_out_offers(scenario: &str, parts: &mut Vec<String>) -> String {
+    let refuses = |line: &str| {
+        let key = line.split([' ', '=']).next().unwrap_or_default();
+        ["place", "cache", "prefetch", "buffer"].contains(&key)
+    };
+    parts.retain(|part| !refuses(part));
+    let rest = scenario.lines().filter(|line| !refuses(line));
+    rest.fold(String::new(), |all, line| all + line + "\n")
+}
+
 /// A synthetic load for a drive with these knobs, or a drive for it.
 fn synthetic(
     rng: &mut Rng,
@@ -176,6 +198,10 @@ fn synthetic(
     let load = part(rng, Of::<Synthetic>::KIND, seed, parts);
     if load.starts_with("host") {
         return one(rng, HOSTS).to_owned();
+    }
+    if load.starts_with("ranges") {
+        let count = one(rng, &[1, 7, 60, 900]);
+        return format!("{}:requests={count}", one(rng, RANGES));
     }
     // Most of these drives are too small for it. The larger one has no buffer, of which a knob may say something.
     let is_disk = drive.starts_with("kind = 'hdd'") || knobs.is_empty();

@@ -1,0 +1,197 @@
+//! Range writes through whole stacks: every scheduler that chooses in its own way, over disks, flash and a drive without mechanics.
+//!
+//! A client ([`client`]) offers what it takes for free, hears of completions late, frees blocks and uses them again. Whatever
+//! chooses, a write lands within what was offered, aligned and whole, never where another one is or what was not freed lies; and it is
+//! answered once.
+
+#![expect(
+    clippy::single_range_in_vec_init,
+    reason = "an offer may have but one range"
+)]
+
+mod client;
+
+use nearslot_core::contract::Merging;
+use nearslot_core::op::{Failure, Op, Status};
+use nearslot_core::request::Request;
+use nearslot_core::stack::Input;
+use nearslot_core::units::Instant;
+
+use self::client::{Client, Habits};
+use crate::conformance::drives::SSD;
+use crate::queues::rig::{CONTIGUOUS, Rig};
+use crate::support::{DISK, NULL, blueprint, complete_disk, scheduler};
+use nearslot_core::offer::{Offer, Refused};
+use nearslot_core::units::Blocks;
+use std::sync::Arc;
+
+/// Those that choose among places by themselves, and some that go by where a range write might lie.
+const SCHEDULERS: [&str; 8] = [
+    "satf",
+    "aged_satf",
+    "expand",
+    "expand:options=4",
+    "expand:base=look",
+    "fcfs",
+    "look",
+    "mq_deadline",
+];
+
+/// Requests of each run; a million in all with `NEARSLOT_RANGE_WRITES=32000`.
+fn requests() -> u64 {
+    let told = std::env::var("NEARSLOT_RANGE_WRITES").ok();
+    told.map_or(2_000, |told| told.parse().expect("a number"))
+}
+
+#[test]
+fn nobody_writes_where_another_one_does_whatever_chooses() {
+    let disk = complete_disk();
+    let mut sum = client::Counts::default();
+    for (number, name) in SCHEDULERS.iter().enumerate() {
+        for (index, text) in [DISK, &disk, NULL, SSD].into_iter().enumerate() {
+            let blueprint = blueprint(text);
+            let rig = Rig::over(&*blueprint, scheduler(name, &*blueprint), CONTIGUOUS);
+            let seed = 100 * number as u64 + index as u64;
+            let habits = Habits::drawn(seed);
+            let mut client = Client::new(rig, habits, seed);
+            client.run(requests());
+            sum.add(&client.counts);
+        }
+    }
+    // What the suite is about has happened.
+    assert!(sum.landed > 10_000, "{sum:?}");
+    assert!(sum.exhausted > 50, "{sum:?}");
+    assert!(sum.late > 5_000, "{sum:?}");
+    assert!(sum.retried > 50 && sum.failed > 5, "{sum:?}");
+    assert!(sum.refused > 20, "{sum:?}");
+}
+
+fn offer(ranges: &[std::ops::Range<u64>]) -> Arc<Offer> {
+    Arc::new(Offer::list(ranges.to_vec(), 1).unwrap())
+}
+
+fn range_write(id: u64, at: u64, len: u64) -> Request {
+    Request {
+        offered: true,
+        ..Request::new(id, Op::Write, at, len, Instant::ZERO)
+    }
+}
+
+/// A rig over the small disk, under SATF.
+fn rig() -> Rig {
+    let blueprint = blueprint(DISK);
+    Rig::over(&*blueprint, scheduler("satf", &*blueprint), Merging::None)
+}
+
+fn landed(rig: &Rig) -> Vec<(u64, u64, Status)> {
+    let replies = rig.replies.iter().map(|(_, reply)| {
+        let Request { id, extent, .. } = reply.request;
+        (id.0, extent.start.0, reply.status)
+    });
+    replies.collect()
+}
+
+#[test]
+fn the_answer_says_where_a_write_has_landed() {
+    let mut rig = rig();
+    rig.give(Input::Offer(
+        range_write(1, 13, 4),
+        offer(&[13..17, 40..44]),
+        0,
+    ));
+    rig.settle();
+    assert_eq!(rig.commands.len(), 1);
+    let (at, len) = rig.commands[0];
+    assert!(at == 13 || at == 40, "at {at}");
+    assert_eq!(len, 4);
+    assert_eq!(landed(&rig), [(1, at, Status::Done)]);
+}
+
+#[test]
+fn what_is_exhausted_says_so_and_writes_nothing() {
+    let mut rig = rig();
+    for id in 1..=3 {
+        rig.give(Input::Offer(range_write(id, 5, 1), offer(&[5..7]), 0));
+    }
+    rig.settle();
+    assert_eq!(rig.commands.len(), 2);
+    let failed = Status::Failed(Failure::Exhausted);
+    // It ends when the second one begins.
+    let mut told = landed(&rig);
+    told.sort_unstable_by_key(|(id, ..)| *id);
+    assert_eq!(told[0].2, Status::Done);
+    assert_eq!(
+        told.iter().filter(|(.., status)| *status == failed).count(),
+        1
+    );
+    assert_eq!(told[2].2, failed);
+}
+
+#[test]
+fn a_bad_block_sends_a_write_elsewhere_and_is_told_only_if_there_is_nothing_else() {
+    let mut rig = rig();
+    rig.bad = 5..6;
+    rig.give(Input::Offer(
+        range_write(1, 5, 1),
+        offer(&[5..6, 60..61]),
+        0,
+    ));
+    rig.settle();
+    assert_eq!(landed(&rig), [(1, 60, Status::Done)]);
+    let epoch = rig.stack.epoch();
+    rig.give(Input::Offer(range_write(2, 5, 1), offer(&[5..6]), epoch));
+    rig.settle();
+    assert_eq!(landed(&rig)[1], (2, 5, Status::Failed(Failure::Medium)));
+}
+
+#[test]
+fn an_offer_of_what_was_taken_meanwhile_is_not_had() {
+    let mut rig = rig();
+    rig.give(Input::Offer(range_write(1, 5, 1), offer(&[5..7]), 0));
+    rig.settle();
+    let (_, taken, _) = landed(&rig)[0];
+    // Its client has not heard of the first one yet.
+    rig.give(Input::Offer(range_write(2, 5, 1), offer(&[5..7]), 0));
+    rig.settle();
+    assert_ne!(landed(&rig)[1].1, taken);
+    rig.give(Input::Offer(range_write(3, 5, 1), offer(&[5..7]), 0));
+    rig.settle();
+    assert_eq!(landed(&rig)[2].2, Status::Failed(Failure::Exhausted));
+    // One that has heard of both may have freed them.
+    rig.give(Input::Offer(range_write(4, 5, 1), offer(&[5..7]), 2));
+    rig.settle();
+    assert_eq!(landed(&rig)[3].2, Status::Done);
+    let none = rig.stack.check_offer(&offer(&[5..7]), Blocks(3), 2);
+    assert!(matches!(none, Err(Refused::NoCandidate { .. })));
+}
+
+#[test]
+fn a_placement_with_addresses_of_its_own_refuses_them() {
+    let blueprint = blueprint(DISK);
+    let stripe: nearslot_core::config::PartConfig = "stripe".parse().unwrap();
+    let env = nearslot_core::registry::VolumeEnv {
+        seed: 1,
+        label: "place",
+        blueprint: &*blueprint,
+        identity: "of the test",
+        memo: &nearslot_core::registry::Forgetful,
+        survivors: None,
+    };
+    let place = stripe
+        .build::<dyn nearslot_core::contract::Placement>(&env)
+        .unwrap();
+    let lanes = (0..place.shape().drives).map(|_| nearslot_core::stack::Lane {
+        scheduler: scheduler("satf", &*blueprint),
+        oracle: blueprint.exact(),
+        capacity: blueprint.capacity(),
+        depth: 1,
+        merging: Merging::None,
+    });
+    let lanes = lanes.collect();
+    let stack = nearslot_core::stack::Stack::new(place, lanes);
+    let refused = stack
+        .check_offer(&offer(&[5..7]), Blocks(1), 0)
+        .unwrap_err();
+    assert_eq!(refused, Refused::Placement);
+    assert!(refused.to_string().contains("place = linear"), "{refused}");
+}
