@@ -142,11 +142,18 @@ impl Access {
             return None;
         }
         let sector = u64::from(self.spot.sector) + begun;
-        let later = self.at + 1..self.track.end;
-        later.into_iter().find(|block| {
-            let spot = mechanics.layout().spot(Pba(*block));
-            spot.arm_position() == self.spot.arm_position() && u64::from(spot.sector) >= sector
-        })
+        // Stretch by stretch: within one, block by block is sector by sector.
+        let mut block = self.at;
+        while block < self.track.end {
+            let spot = mechanics.layout().spot(Pba(block));
+            let further = sector.saturating_sub(spot.sector.into());
+            let here = spot.arm_position() == self.spot.arm_position();
+            if here && further < spot.contiguous.0 {
+                return Some(block + further);
+            }
+            block += spot.contiguous.0;
+        }
+        None
     }
 
     /// Block `at` begins to pass; `usable` says whether it is read or written.
@@ -182,6 +189,14 @@ impl Access {
         self.passed += count;
         self.at += count;
         self.due = self.since + self.spot.sectors_pass(self.passed);
+        self.due
+    }
+
+    /// Out of order: `count` sectors have passed, and the one behind them; when that ended.
+    pub(super) fn skip(&mut self, count: u64) -> Instant {
+        self.passed += count;
+        self.at += count;
+        self.due = self.since + self.spot.sectors_pass(self.passed + 1);
         self.due
     }
 

@@ -70,6 +70,12 @@ impl Segment {
         matches!(self.state, State::Dirty | State::Writing)
     }
 
+    /// Whether no more than `watermark` blocks are left to write, of those from `first` on.
+    #[inline]
+    pub(super) fn is_low(&self, first: u64, watermark: u64) -> bool {
+        self.end - self.written.max(first).min(self.end) <= watermark
+    }
+
     /// Lets blocks that do not fit any more go, oldest first.
     pub(super) fn slide(&mut self, end: u64, size: u64) {
         self.first = self.first.max(end.saturating_sub(size));

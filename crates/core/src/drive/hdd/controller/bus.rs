@@ -4,7 +4,7 @@
 
 use super::super::buffer::Match;
 use super::super::firmware::RequestedBlocks;
-use super::{Burst, Bus, Controller, Marks, Owner};
+use super::{Burst, Bus, Controller, Job, Marks, Owner};
 use crate::op::Op;
 use crate::units::{Duration, Instant};
 
@@ -50,19 +50,22 @@ impl Controller {
         let Some(blocks) = self.ready_for_bus() else {
             return;
         };
-        let firmware = &self.firmware;
-        let job = self.job.as_mut().expect("it has something to say");
-        let again = job.extra && !job.pause_ahead;
-        job.pause_ahead = false;
-        let mut delay = if again {
-            firmware.reselect_again
-        } else {
-            firmware.reselect
-        };
-        if blocks > 0 {
-            delay += firmware.preparation;
-        }
+        let delay = self.contact_delay(self.job(), blocks);
+        self.job_mut().pause_ahead = false;
         self.bus = Bus::Contact(self.now + delay);
+    }
+
+    /// What it takes to contact the host, for that many blocks.
+    pub(super) fn contact_delay(&self, job: &Job, blocks: u64) -> Duration {
+        let firmware = &self.firmware;
+        let reselect = match job.extra && !job.pause_ahead {
+            true => firmware.reselect_again,
+            false => firmware.reselect,
+        };
+        match blocks {
+            0 => reselect,
+            _ => reselect + firmware.preparation,
+        }
     }
 
     /// Blocks that can cross the bus; 0 if a write only wants to report its end.
@@ -83,7 +86,7 @@ impl Controller {
             return Some(0);
         }
         let waiting = segment.end - segment.written;
-        let low = segment.end - segment.written.max(job.first).min(segment.end) <= job.watermark;
+        let low = segment.is_low(job.first, job.watermark);
         let more = segment.end == job.sent && segment.end < job.end && waiting < size && low;
         more.then(|| (job.end - job.sent).min(size - waiting))
     }
@@ -149,7 +152,7 @@ impl Controller {
         } else if self.firmware.hold_reads {
             self.bus = Bus::Hold;
         } else {
-            self.bus = Bus::Leave(self.now + self.firmware.read_disconnect.after(self.last_op));
+            self.bus = Bus::Leave(self.now + self.leave_delay(self.job()));
         }
     }
 
@@ -198,11 +201,18 @@ impl Controller {
     }
 
     fn leave_in_write(&mut self) {
-        let delay = match self.firmware.extra.filter(|_| self.job().extra) {
+        self.bus = Bus::Leave(self.now + self.leave_delay(self.job()));
+    }
+
+    /// What it takes to leave the bus between data.
+    pub(super) fn leave_delay(&self, job: &Job) -> Duration {
+        if job.op == Op::Read {
+            return self.firmware.read_disconnect.after(self.last_op);
+        }
+        match self.firmware.extra.filter(|_| job.extra) {
             Some(extra) => extra.disconnect_again,
             None => self.firmware.write_disconnect,
-        };
-        self.bus = Bus::Leave(self.now + delay);
+        }
     }
 
     fn end_write(&mut self) {

@@ -10,12 +10,35 @@ use super::{Bus, Controller, Job, Owner};
 use crate::op::Op;
 use crate::units::{Duration, Instant};
 
+/// Sectors that can be taken in one step.
+pub(super) struct Undisturbed {
+    pub(super) most: u64,
+    /// The bus takes part in each of them.
+    pub(super) crosses: bool,
+}
+
+impl Undisturbed {
+    /// The bus does nothing meanwhile that the arm would see.
+    #[inline]
+    fn quiet(most: u64) -> Undisturbed {
+        Undisturbed {
+            most: most.max(1),
+            crosses: false,
+        }
+    }
+}
+
 impl Controller {
     #[inline]
     pub(super) fn arm_due(&self) -> Instant {
         self.access
             .as_ref()
             .map_or(Instant::NEVER, |access| access.due)
+    }
+
+    #[inline]
+    pub(super) fn access(&self) -> &Access {
+        self.access.as_ref().expect("the arm is busy")
     }
 
     /// Segment that the arm works with.
@@ -43,7 +66,7 @@ impl Controller {
                     self.begin_sector();
                 }
             }
-            Stage::Passing if access.out_of_order() => self.pass_out_of_order(),
+            Stage::Passing if access.out_of_order() => self.pass_out_of_order(horizon),
             Stage::Passing => self.pass_in_order(horizon),
         }
     }
@@ -68,8 +91,8 @@ impl Controller {
 
     /// A sector begins to pass: is it of use?
     #[inline]
-    fn begin_sector(&mut self) {
-        let at = self.access.as_ref().expect("the arm is busy").at;
+    pub(super) fn begin_sector(&mut self) {
+        let at = self.access().at;
         let usable = self.usable(at);
         let now = self.now;
         let access = self.access.as_mut().expect("the arm is busy");
@@ -81,11 +104,11 @@ impl Controller {
 
     /// Whether block `at` can be read into the buffer, or written from it, if its sector begins now.
     #[inline]
-    fn usable(&self, at: u64) -> bool {
+    pub(super) fn usable(&self, at: u64) -> bool {
         let index = self.arm_segment();
         let segment = self.buffer.at(index);
         let size = self.firmware.buffer.segment_blocks;
-        let access = self.access.as_ref().expect("the arm is busy");
+        let access = self.access();
         if access.op == Op::Write {
             return segment.written <= at && at < segment.end && self.enough_to_write(index);
         }
@@ -117,7 +140,7 @@ impl Controller {
     /// In order: the passing sector has ended, and as many more as have no consequence elsewhere.
     fn pass_in_order(&mut self, horizon: Instant) {
         let index = self.arm_segment();
-        let access = self.access.as_ref().expect("the arm is busy");
+        let access = self.access();
         let (op, at) = (access.op, access.at);
         let still_usable =
             self.firmware.buffer.room_at_sector_start || op == Op::Write || self.usable(at);
@@ -130,8 +153,8 @@ impl Controller {
             }
             return;
         }
-        let most = self.undisturbed(index);
-        let count = access.run_length(horizon, most);
+        let undisturbed = self.undisturbed(index);
+        let count = access.run_length(horizon, undisturbed.most);
         let access = self.access.as_mut().expect("the arm is busy");
         self.now = access.pass(count);
         let reached = access.at;
@@ -141,10 +164,12 @@ impl Controller {
             Op::Write => segment.written = reached,
             _ => segment.end = reached,
         }
-        segment.slide(segment.end, self.firmware.buffer.segment_blocks);
-        if count > 1 && op == Op::Read && self.bus == Bus::Hold {
-            self.cross_sector_by_sector(index, reached);
+        if undisturbed.crosses {
+            // What belongs to the last sector crosses while the next one passes.
+            self.cross_sector_by_sector(index, count - 1);
         }
+        let segment = self.buffer.at_mut(index);
+        segment.slide(segment.end, self.firmware.buffer.segment_blocks);
         if self.progress() {
             return;
         }
@@ -158,52 +183,106 @@ impl Controller {
 
     /// How many blocks the arm can take, from the passing one on, before the command or the buffer has to be
     /// looked at; at least 1.
-    fn undisturbed(&self, index: usize) -> u64 {
+    pub(super) fn undisturbed(&self, index: usize) -> Undisturbed {
         #[cfg(test)]
         if self.single_steps {
-            return 1;
+            return Undisturbed::quiet(1);
         }
         let segment = self.buffer.at(index);
-        let access = self.access.as_ref().expect("the arm is busy");
-        let job = self.job.as_ref().filter(|job| job.segment == Some(index));
+        let access = self.access();
         if access.op == Op::Write {
-            let waits = job.is_some_and(|job| job.sent < job.end)
-                && matches!(self.bus, Bus::Idle | Bus::Hold);
-            return if waits {
-                1
-            } else {
-                (segment.end - segment.written).max(1)
-            };
+            return self.undisturbed_write(index);
         }
-        let mut limit = segment.ahead_max;
-        if let Some(job) = job {
-            // A block further on may find no room, or find it late.
-            limit = limit.min(job.sent + self.firmware.buffer.segment_blocks);
-            // The host takes each sector at once; so it does until the command has all if the bus is the faster one.
-            let keeps_up = self.firmware.read_block <= access.sector_passes();
-            limit = match self.bus {
-                Bus::Hold if keeps_up => limit.min(job.end),
-                Bus::Hold => segment.end,
-                Bus::Idle if !access.background => limit.min(job.sent + job.watermark).min(job.end),
-                _ if !access.background => limit.min(job.end),
-                _ => limit,
-            };
+        let job = self.job.as_ref().filter(|job| job.segment == Some(index));
+        let left = |limit: u64| limit.saturating_sub(segment.end);
+        let Some(job) = job else {
+            return Undisturbed::quiet(left(segment.ahead_max));
+        };
+        // A block further on may find no room, or find it late.
+        let limit = (segment.ahead_max).min(job.sent + self.firmware.buffer.segment_blocks);
+        let wanted = limit.min(job.end);
+        match self.bus {
+            // The host takes each sector; so it does until the command has all.
+            Bus::Idle | Bus::Hold if self.takes_at_once(job, segment.end) => Undisturbed {
+                most: left(wanted).max(1),
+                crosses: true,
+            },
+            Bus::Hold => Undisturbed::quiet(1),
+            Bus::Idle if !access.background => {
+                Undisturbed::quiet(left(wanted.min(job.sent + job.watermark)))
+            }
+            _ if !access.background => Undisturbed::quiet(left(wanted)),
+            _ => Undisturbed::quiet(left(limit)),
         }
-        limit.saturating_sub(segment.end).max(1)
     }
 
-    /// Where the bus was held for each sector of a read, each but the last has crossed it while the next one passed.
-    fn cross_sector_by_sector(&mut self, index: usize, reached: u64) {
-        let job = self.job.as_mut().filter(|job| job.segment == Some(index));
-        if let Some(job) = job {
-            job.sent = reached - 1;
+    /// The same of a write. The host is asked for more when few enough are left; or for a block behind each sector, if it is asked as soon as there is room for one:
+    /// where the buffer is full again before the next sector has passed, nothing else happens.
+    fn undisturbed_write(&self, index: usize) -> Undisturbed {
+        let segment = self.buffer.at(index);
+        let there = segment.end - segment.written;
+        let flows = |job: &&Job| job.op == Op::Write && job.sent < job.end;
+        let job = self.job.as_ref().filter(|job| job.segment == Some(index));
+        let Some(job) = job.filter(flows) else {
+            return Undisturbed::quiet(there);
+        };
+        let host = self.owner == Owner::Host(index);
+        match self.bus {
+            Bus::Idle if !host => Undisturbed::quiet(there),
+            Bus::Idle if !segment.is_low(job.first, job.watermark) => {
+                Undisturbed::quiet(there - job.watermark)
+            }
+            Bus::Idle | Bus::Hold if self.refills_at_once(job, there) => Undisturbed {
+                most: job.end - job.sent,
+                crosses: true,
+            },
+            Bus::Idle | Bus::Hold => Undisturbed::quiet(1),
+            _ => Undisturbed::quiet(there),
+        }
+    }
+
+    /// Whether the host takes each block that is read before the next one is.
+    fn takes_at_once(&self, job: &Job, read: u64) -> bool {
+        // Over a bus that is kept nobody waits for a watermark.
+        let each = self.bus == Bus::Hold || !self.access().background && job.watermark <= 1;
+        each && job.op == Op::Read && job.sent == read && self.bus_keeps_up(job)
+    }
+
+    /// Whether a full buffer gets a block for each that is written, before the next one is.
+    fn refills_at_once(&self, job: &Job, waiting: u64) -> bool {
+        let size = self.firmware.buffer.segment_blocks;
+        // Of a single block the next sector would find nothing when it begins.
+        let full = waiting == size && size > 1 && !job.pause_ahead;
+        full && self.bus_keeps_up(job)
+    }
+
+    /// Whether a block crosses the bus while a sector passes, so that the bus is as before when it has passed: kept, or left again.
+    fn bus_keeps_up(&self, job: &Job) -> bool {
+        let (block, kept) = match job.op {
+            Op::Write => (self.firmware.write_block, self.firmware.hold_writes),
+            _ => (self.firmware.read_block, self.firmware.hold_reads),
+        };
+        let around = match self.bus {
+            Bus::Hold => Duration::ZERO,
+            _ if kept => return false,
+            _ => self.contact_delay(job, 1) + self.leave_delay(job),
+        };
+        around + block <= self.access().sector_passes()
+    }
+
+    /// Where the bus takes part in each sector: a block has crossed it for each of `count`.
+    pub(super) fn cross_sector_by_sector(&mut self, index: usize, count: u64) {
+        let job = self.job.as_mut().expect("the bus is the command's");
+        job.sent += count;
+        if job.op == Op::Write {
+            self.buffer.at_mut(index).end = job.sent;
         }
     }
 
     /// The arm goes on to the track of block `at`, if it may.
-    fn next_track(&mut self, at: u64) {
+    pub(super) fn next_track(&mut self, at: u64) {
         let (op, background) = {
-            let access = self.access.as_ref().expect("the arm is busy");
+            let access = self.access();
             (access.op, access.background)
         };
         if at >= self.capacity {
@@ -219,67 +298,8 @@ impl Controller {
         self.access = Some(access);
     }
 
-    /// Out of order: the passing sector has ended.
-    fn pass_out_of_order(&mut self) {
-        let index = self.arm_segment();
-        let size = self.firmware.buffer.segment_blocks;
-        let access = self.access.as_ref().expect("the arm is busy");
-        let (op, at, track_end) = (access.op, access.at, access.track_end());
-        let usable = access.usable
-            && (op == Op::Write || self.firmware.buffer.room_at_sector_start || self.usable(at));
-        let segment = self.buffer.at(index);
-        let (mut wanted, mut limit) = match op {
-            Op::Write => (segment.written, segment.end),
-            _ if access.background => (segment.end, segment.ahead_max),
-            _ => (segment.end, self.job().end),
-        };
-        limit = limit.min(track_end);
-        let mut first = segment.first;
-        let access = self.access.as_mut().expect("the arm is busy");
-        if usable {
-            let early = &mut access.early;
-            if at == wanted {
-                wanted += 1;
-                if wanted == early.start && !early.is_empty() {
-                    wanted = early.end;
-                    *early = track_end..track_end;
-                }
-            } else if at < first {
-                (first, wanted) = (at, at + 1);
-            } else if early.is_empty() || at > early.end {
-                if wanted < at && at < limit {
-                    *early = at..at + 1;
-                }
-            } else if at == early.end && at < limit {
-                early.end += 1;
-                first = first.max(early.end.saturating_sub(size));
-            }
-        }
-        self.count_burst();
-        let segment = self.buffer.at_mut(index);
-        segment.first = first;
-        match op {
-            Op::Write => segment.written = wanted,
-            _ => segment.end = wanted,
-        }
-        segment.slide(segment.end, size);
-        if self.progress() {
-            return;
-        }
-        let access = self.access.as_mut().expect("it has not ended");
-        // A block that was remapped to another track would be waited for here for ever.
-        if wanted >= track_end || !access.passes(&self.mechanics, wanted) {
-            self.next_track(wanted);
-            return;
-        }
-        access.turn(&self.mechanics);
-        if access.stage == Stage::Passing {
-            self.begin_sector();
-        }
-    }
-
     /// The medium has come as far as the segment says: wakes the bus, ends the access. True if it ended.
-    fn progress(&mut self) -> bool {
+    pub(super) fn progress(&mut self) -> bool {
         if self.bus == Bus::Hold {
             self.bus = Bus::Contact(self.now);
         }
@@ -309,7 +329,7 @@ impl Controller {
                 }
                 true
             }
-            (_, false) => self.progress_of_write(written, end),
+            (_, false) => self.progress_of_write(index),
         }
     }
 
@@ -338,11 +358,12 @@ impl Controller {
         false
     }
 
-    fn progress_of_write(&mut self, written: u64, end: u64) -> bool {
+    fn progress_of_write(&mut self, index: usize) -> bool {
         let now = self.now;
-        let job = self.job_mut();
-        let complete = written >= job.end;
-        let low = end - written.max(job.first).min(end) <= job.watermark && end < job.end;
+        let segment = self.buffer.at(index);
+        let job = self.job.as_mut().expect("called for a command");
+        let complete = segment.written >= job.end;
+        let low = segment.is_low(job.first, job.watermark) && segment.end < job.end;
         if complete {
             job.marks.ends = job.marks.ends.min(now);
         }

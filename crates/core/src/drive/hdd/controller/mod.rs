@@ -33,7 +33,10 @@ use crate::op::{Cost, Op};
 use crate::position::ArmPosition;
 use crate::units::{Duration, Instant, Pba};
 
+mod anywhere;
 mod arm;
+#[cfg(test)]
+mod batches;
 mod bus;
 mod medium;
 #[cfg(test)]

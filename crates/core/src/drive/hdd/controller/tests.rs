@@ -9,12 +9,11 @@ use super::Controller;
 use crate::ids::IoId;
 use crate::io::Command;
 use crate::op::{Cost, Op};
-use crate::rng::Rng;
 use crate::units::{Blocks, Instant, Pba};
 
 /// 6,000 turns a minute: a turn is 10 ms, a sector 1 ms. Track 0 holds blocks 0..10 from angle 0 on, track 1 blocks
 /// 10..20 from angle 0.2 on; cylinder 1 begins with block 20 at 0.5. A block takes 0.1 ms over the bus.
-const SMALL: &str = "
+pub(super) const SMALL: &str = "
     kind = 'hdd'
     rpm = 6000
     heads = 2
@@ -46,7 +45,7 @@ const SMALL: &str = "
     cylinder_skew_sectors = 3
 ";
 
-fn controller(text: &str) -> Controller {
+pub(super) fn controller(text: &str) -> Controller {
     let parameters = Parameters::read(&text.parse().unwrap()).unwrap();
     let mechanics = Mechanics::new(&parameters).unwrap();
     let firmware: Firmware = parameters.firmware().unwrap().expect("it has a buffer");
@@ -73,7 +72,7 @@ fn force(drive: &mut Controller, us: u64, at: u64, len: u64) -> (u64, [u64; 4]) 
     run_command(drive, us, (Op::Write, at, len, true))
 }
 
-fn run_command(
+pub(super) fn run_command(
     drive: &mut Controller,
     us: u64,
     (op, at, len, fua): (Op, u64, u64, bool),
@@ -383,98 +382,4 @@ fn a_flush_ends_all_and_a_seek_moves_the_arm() {
         run(&mut drive, 7_000, Op::Seek, 20, 0),
         (7_000, [0, 0, 0, 0])
     );
-}
-
-/// Many settings, many commands: taking sectors in batches changes nothing.
-#[test]
-fn batches_of_sectors_equal_single_ones() {
-    let mut rng = Rng::stream(11, "batches");
-    for case in 0..400 {
-        let text = random_settings(&mut rng);
-        let (mut fast, mut slow) = (controller(&text), controller(&text));
-        slow.single_steps = true;
-        let mut now = 0;
-        for step in 0..60 {
-            let op = match rng.below(20) {
-                0 => Op::Flush,
-                1 => Op::Seek,
-                2..=8 => Op::Write,
-                _ => Op::Read,
-            };
-            let len = if op == Op::Flush || op == Op::Seek {
-                0
-            } else {
-                1 + rng.below(20)
-            };
-            let at = rng.below(60 - len);
-            let command = (op, at, len, op == Op::Write && rng.chance(0.2));
-            let expected = run_command(&mut slow, now, command);
-            assert_eq!(
-                run_command(&mut fast, now, command),
-                expected,
-                "case {case}, step {step}: {text}"
-            );
-            assert_eq!((fast.now, fast.arm), (slow.now, slow.arm));
-            now = expected.0 + 1 + rng.below(30_000);
-        }
-    }
-}
-
-/// The small drive with everything drawn by lot.
-fn random_settings(rng: &mut Rng) -> String {
-    let mut text = SMALL[..SMALL.find("[buffer]").unwrap()].to_owned();
-    let segments = 1 + rng.below(4);
-    let mut line = |key: &str, value: String| text += &format!("{key} = {value}\n");
-    line("[buffer]\nsegments", segments.to_string());
-    line("segment_blocks", (2 + rng.below(20)).to_string());
-    line("write_segments_max", (1 + rng.below(segments)).to_string());
-    line(
-        "dedicated_write_segment",
-        (segments > 1 && rng.below(2) == 0).to_string(),
-    );
-    for key in ["read_watermark", "write_watermark"] {
-        line(key, format!("{:.2}", rng.below(101) as f64 / 100.0));
-    }
-    let mut ahead = "'within-track' 'within-cylinder' 'blocks' 'track-end'".split(' ');
-    let ahead = ahead.nth(rng.below(4) as usize).unwrap();
-    line("read_ahead", ahead.to_owned());
-    line(
-        "read_ahead_min_blocks",
-        (rng.below(3) / 2 * rng.below(4)).to_string(),
-    );
-    line("read_ahead_max_blocks", rng.below(16).to_string());
-    line(
-        "requested_blocks",
-        ["'yield'", "'keep'", "'forget'"][rng.below(3) as usize].to_owned(),
-    );
-    line(
-        "write_behind",
-        ["'none'", "'sequential'", "'any'"][rng.below(3) as usize].to_owned(),
-    );
-    for key in [
-        "read_ahead_on_hit",
-        "read_whole_track",
-        "join_writes",
-        "accept_while_writing",
-        "stop_within_sector",
-        "write_ends_read_ahead",
-        "room_at_sector_start",
-        "partial_hit_at_once",
-        "zero_latency_reads",
-        "zero_latency_writes",
-        "read_hits_on_next_block",
-        "read_hits_on_writes",
-    ] {
-        line(key, (rng.below(2) == 0).to_string());
-    }
-    line("[bus]\nhold_during_reads", (rng.below(2) == 0).to_string());
-    line("hold_during_writes", (rng.below(2) == 0).to_string());
-    let mut ms = || format!("{:.3}", rng.below(2_000) as f64 / 1_000.0);
-    line("read_ms_per_block", ms());
-    line("write_ms_per_block", ms());
-    line("[overheads]\nreselect_ms", ms());
-    line("read_miss_after_read_ms", ms());
-    line("write_after_write_ms", ms());
-    line("write_disconnect_ms", ms());
-    text + &SMALL[SMALL.find("[[zones]]").unwrap()..]
 }
