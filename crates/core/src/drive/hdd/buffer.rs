@@ -315,6 +315,20 @@ impl Buffer {
         oldest.1
     }
 
+    /// Segments that wait for the arm, each with when it became dirty.
+    pub(super) fn dirty(&self) -> impl Iterator<Item = (u64, usize)> {
+        let all = self.segments.iter().enumerate();
+        let dirty = all.filter(|(_, segment)| segment.state == State::Dirty);
+        dirty.map(|(index, segment)| (segment.dirty_since, index))
+    }
+
+    /// Holds this segment; of all others nothing that the medium does not have.
+    pub(super) fn hold_alone(&mut self, index: usize, segment: &Segment) {
+        assert_eq!(self.unwritten, 0, "another segment is to be written");
+        self.segments[index].clone_from(segment);
+        self.unwritten = usize::from(segment.unwritten());
+    }
+
     /// Whether any segment holds data that the medium does not.
     pub(super) fn has_unwritten(&self) -> bool {
         self.unwritten > 0

@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use super::controller::{Controller, Freed};
+use super::controller::{Controller, Freed, Trial};
 use super::firmware::{Firmware, WriteBehind};
 use super::mech::Mechanics;
 use crate::contract::{Arm, Drive, Geometry, Oracle};
@@ -93,8 +93,8 @@ pub(super) struct CompleteOracle {
     twin: Controller,
     /// How a read and a write would find their arm that came now.
     freed: [Freed; 2],
-    /// Memory to find that out.
-    spare: Controller,
+    /// How that is found out.
+    trial: Trial,
     /// The instant that `freed` and `ready` are about; none before the first one, and while the drive is at work.
     now: Option<Instant>,
     /// A write comes behind others, in the buffer: the time until then does not count.
@@ -106,10 +106,10 @@ pub(super) struct CompleteOracle {
 impl CompleteOracle {
     pub(super) fn new(mechanics: Arc<Mechanics>, firmware: Arc<Firmware>) -> CompleteOracle {
         let twin = Controller::new(mechanics, firmware);
-        let mut spare = twin.clone();
+        let mut trial = Trial::new(&twin);
         CompleteOracle {
-            freed: [twin.freed(&mut spare).0; 2],
-            spare,
+            freed: [twin.freed(&mut trial).0; 2],
+            trial,
             twin,
             now: None,
             behind: false,
@@ -154,7 +154,7 @@ impl Oracle for CompleteOracle {
         }
         self.now = Some(now);
         self.twin.rest_until(now);
-        let (needs_arm, behind) = self.twin.freed(&mut self.spare);
+        let (needs_arm, behind) = self.twin.freed(&mut self.trial);
         self.behind = behind.is_some();
         self.freed = [needs_arm, behind.unwrap_or(needs_arm)];
         self.ready = [Op::Read, Op::Write].map(|op| self.reckoned(now, op));

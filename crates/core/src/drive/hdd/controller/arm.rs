@@ -222,7 +222,7 @@ impl Controller {
     }
 
     /// The arm writes the dirty segment `index`, for the command if it is of the command.
-    fn write_back(&mut self, index: usize) {
+    pub(super) fn write_back(&mut self, index: usize) {
         let own = |job: &Job| job.op == Op::Write && job.segment == Some(index);
         if self.job.as_ref().is_some_and(own) {
             self.give_arm_to_host();

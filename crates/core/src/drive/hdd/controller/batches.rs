@@ -151,7 +151,7 @@ fn long_commands_in_batches_equal_single_sectors() {
     }
 }
 
-fn long_command(rng: &mut Rng, capacity: u64) -> (Op, u64, u64, bool) {
+pub(super) fn long_command(rng: &mut Rng, capacity: u64) -> (Op, u64, u64, bool) {
     let op = match rng.below(16) {
         0 => return (Op::Flush, 0, 0, false),
         1..=4 => Op::Read,
@@ -173,10 +173,10 @@ fn state(drive: &Controller) -> String {
 }
 
 /// The drive for long commands with everything drawn by lot that matters to them.
-fn long_settings(rng: &mut Rng) -> String {
+pub(super) fn long_settings(rng: &mut Rng) -> String {
     let mut text = LONG.to_owned();
     let mut line = |key: &str, value: &str| text += &format!("{key} = {value}\n");
-    let segments = 1 + rng.below(4);
+    let segments = 1 + rng.below(6);
     line("[buffer]\nsegments", &segments.to_string());
     let size = [1 + rng.below(4), 2 + rng.below(30), 30 + rng.below(90)][rng.below(3) as usize];
     line("segment_blocks", &size.to_string());

@@ -20,12 +20,12 @@
 //!
 //! Source: DiskSim 4.0's disk controller (`disksim_diskctlr.c`, Ganger, Worthington, Patt and others), of which
 //! every parameter means here what it means there. Departures: `docs/design/0008-complete-drive.md`.
-//! Costs about 100 ns a command, more for long ones; nothing is allocated.
+//! Costs about 100 ns a command, and for long ones a few events a track; nothing is allocated.
 
 use std::sync::Arc;
 
 use super::access::{Access, Stage};
-use super::buffer::{Buffer, Match, Segment, State};
+use super::buffer::{Buffer, Match};
 use super::firmware::Firmware;
 use super::mech::Mechanics;
 use crate::io::{Command, Unwritten, WriteCache};
@@ -33,11 +33,14 @@ use crate::op::{Cost, Op};
 use crate::position::ArmPosition;
 use crate::units::{Duration, Instant, Pba};
 
+pub(super) use freed::{Freed, Trial};
+
 mod anywhere;
 mod arm;
 #[cfg(test)]
 mod batches;
 mod bus;
+mod freed;
 mod medium;
 #[cfg(test)]
 mod tests;
@@ -158,18 +161,6 @@ impl Marks {
             transfer,
         }
     }
-}
-
-/// How a command that needs the arm finds it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Freed {
-    /// When it is free.
-    pub(super) now: Instant,
-    pub(super) arm: ArmPosition,
-    /// It cannot move before this.
-    pub(super) stopped: Instant,
-    /// What the last command was.
-    pub(super) last_op: Op,
 }
 
 /// Electronics and arm of a drive.
@@ -353,43 +344,6 @@ impl Controller {
         }
         self.leave_access();
         self.awaited = false;
-    }
-
-    /// How a command that needs the arm would find it, if it came now, between commands; and how a write would that the buffer takes while others are to be
-    /// written, behind all of those (none if it needs the arm as others do). `spare` has the memory to try that out.
-    pub(super) fn freed(&self, spare: &mut Controller) -> (Freed, Option<Freed>) {
-        assert!(self.job.is_none(), "a command is under way");
-        let doing = match self.owner {
-            Owner::Itself(index) => Some(self.buffer.at(index)),
-            Owner::Nobody | Owner::Host(_) => None,
-        };
-        let stops =
-            |segment: &Segment| segment.state == State::Reading && segment.end >= segment.ahead_min;
-        let at_once = self.owner == Owner::Nobody || doing.is_some_and(stops);
-        let (now, (arm, stopped)) = if at_once {
-            (self.now, self.left())
-        } else {
-            spare.clone_from(self);
-            spare.free_arm();
-            (spare.now, (spare.arm, spare.stopped))
-        };
-        let found = |now, arm, stopped| Freed {
-            now,
-            arm,
-            stopped,
-            last_op: self.last_op,
-        };
-        let behind = self.buffer.has_unwritten() && self.firmware.buffer.accept_while_writing;
-        let behind = behind.then(|| {
-            // Where one is being written, that is done in `spare` by now, and the next one is due.
-            match doing.is_some_and(|segment| segment.state == State::Writing) {
-                true => spare.write_oldest(),
-                false => spare.clone_from(self),
-            }
-            spare.write_all();
-            found(spare.now, spare.arm, spare.stopped)
-        });
-        (found(now, arm, stopped), behind)
     }
 
     /// Writes everything that the medium does not have.
