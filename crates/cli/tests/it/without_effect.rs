@@ -32,13 +32,21 @@ fn trace(desk: &Desk, load: Load) -> std::path::PathBuf {
 
 const BESIDE: &str = "--drive null --sched fcfs";
 
+/// What stands beside words: a scheduler where they name none.
+fn beside(words: &str) -> impl Iterator<Item = &str> {
+    let given = match words.starts_with("--sched ") {
+        true => "--drive null",
+        false => BESIDE,
+    };
+    given.split(' ').chain(words.split(' '))
+}
+
 /// What a comparison over a load says.
 fn compared(load: Load, words: &str) -> std::process::Output {
     let desk = Desk::new();
     let path = trace(&desk, load);
     let all = ["compare", word(&path)].into_iter();
-    let words = BESIDE.split(' ').chain(words.split(' '));
-    nearslot(&all.chain(words).collect::<Vec<_>>())
+    nearslot(&all.chain(beside(words)).collect::<Vec<_>>())
 }
 
 /// What is refused over a load, and why.
@@ -148,6 +156,26 @@ const REFUSED: &[(Load, &str, &str)] = &[
         "--faults injected:timeout_share=0.1:latent_run_blocks=1",
         "injected.latent_run_blocks = 1 (allowed: beside latent_per_tib above 0",
     ),
+    (
+        Both,
+        "--sched bfq:slice_idle_ms=0:first_think=long",
+        "bfq.first_think = long (allowed: left out where slice_idle_ms = 0: the drive waits for nobody",
+    ),
+    (
+        Both,
+        "--sched bfq:slice_idle_ms=0:raised_idle_ms=20",
+        "bfq.raised_idle_ms = 20 (allowed: left out where slice_idle_ms = 0",
+    ),
+    (
+        Both,
+        "--sched bfq:low_latency=false:raised_idle_ms=8",
+        "bfq.raised_idle_ms = 8 (allowed: left out where low_latency = false: nobody is favoured",
+    ),
+    (
+        Both,
+        "--sched bfq:low_latency=false:foreign_requests=4",
+        "bfq.foreign_requests = 4 (allowed: left out where low_latency = false",
+    ),
 ];
 
 #[test]
@@ -202,6 +230,12 @@ const TAKEN: &[(Load, &str)] = &[
     (
         Both,
         "--faults injected:latent_per_tib=1:latent_run_blocks=1",
+    ),
+    (Both, "--sched bfq:slice_idle_ms=0:foreign_requests=4"),
+    (Both, "--sched bfq:low_latency=false:first_think=none"),
+    (
+        Both,
+        "--sched bfq:slice_idle_ms=0:strict_guarantees=true:first_think=long:raised_idle_ms=20",
     ),
 ];
 

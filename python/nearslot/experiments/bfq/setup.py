@@ -29,8 +29,9 @@ BUSY = LOADS[1:]
 BFQ, NONE = "bfq", "none"
 POOL = 64
 """Requests of a scheduler for a drive with a queue of 32, in Linux."""
+FIRST_THINK = ":first_think=none"
 SCHEDULERS = {
-    BFQ: f"bfq:nr_requests={POOL}:first_think=none",
+    BFQ: f"bfq:nr_requests={POOL}{FIRST_THINK}",
     "cfq": "cfq",
     "mq-deadline": f"mq-deadline:nr_requests={POOL}",
     "kyber": f"kyber:nr_requests={POOL}",
@@ -109,6 +110,9 @@ def startup(
 ) -> Cell:
     """A start-up under a scheduler; `settings` of it and of the host are told as `cause`."""
     word = SCHEDULERS[sched] + (f":{settings}" if settings else "")
+    if "slice_idle_ms=0" in settings:
+        # Where nobody is waited for, no think time counts: bfq refuses to be told of the first.
+        word = word.replace(FIRST_THINK, "")
     one = scenario(options, device, load, application, word, **host)
     marks = {"device": device, "load": load, "application": application, "sched": sched}
     return cell(options, one, {**marks, "cause": cause})

@@ -4,7 +4,7 @@ use super::super::waiting::{self, Reach};
 use super::Bfq;
 use crate::contract::{LEVELS, Scheduler};
 use crate::measure::Measure;
-use crate::registry::{Knob, Knobs, Spec};
+use crate::registry::{ConfigError, Knob, Knobs, Spec};
 use crate::units::Duration;
 
 /// What can be set.
@@ -52,6 +52,30 @@ impl Settings {
                 _ => Duration::ZERO,
             },
         }
+    }
+
+    /// Refuses what was given that nothing goes by, as no process is waited for, or none is favoured.
+    fn refuse_idle(&self, knobs: &Knobs) -> Result<(), ConfigError> {
+        let (waits, favours) = (self.slice_idle > Duration::ZERO, self.low_latency);
+        let reason = |knob: &Knob| match knob.name {
+            "first_think" | "raised_idle_ms" if !waits => {
+                Some("slice_idle_ms = 0: the drive waits for nobody")
+            }
+            "raised_idle_ms" | "foreign_requests" if !favours => {
+                Some("low_latency = false: nobody is favoured")
+            }
+            _ => None,
+        };
+        let idle = SPEC.knobs.iter().filter(|knob| reason(knob).is_some());
+        let Some((knob, value)) = knobs.first_given(idle) else {
+            return Ok(());
+        };
+        let why = reason(knob).expect("it is idle");
+        let (key, allowed) = (
+            format!("bfq.{}", knob.name),
+            format!("left out where {why}"),
+        );
+        Err(ConfigError::value(&key, &value.to_string(), &allowed))
     }
 }
 
@@ -160,6 +184,7 @@ pub(in crate::sched) static SPEC: Spec<dyn Scheduler> = Spec {
     prepared: false,
     build: |knobs, env| {
         let rotational = env.blueprint.revolution().is_some();
+        Settings::of(knobs).refuse_idle(knobs)?;
         Ok(Box::new(Bfq::new(knobs, rotational)))
     },
 };
