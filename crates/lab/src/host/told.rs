@@ -91,6 +91,22 @@ pub enum Step {
     Start(Arc<Startup>),
 }
 
+impl Step {
+    /// Whether it does something with the process's file.
+    fn uses_file(&self) -> bool {
+        match self {
+            Step::Read(_) | Step::Write(_) | Step::Fsync => true,
+            Step::Start(startup) => startup.writes(),
+            Step::Think(_) | Step::Sync => false,
+        }
+    }
+
+    /// Whether it asks for something as the process: what `sync` waits for, the flusher writes.
+    fn asks(&self) -> bool {
+        !matches!(self, Step::Think(_) | Step::Sync)
+    }
+}
+
 /// Reading or writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
@@ -154,8 +170,15 @@ pub fn processes(text: &str, find: Find<'_>) -> Result<Vec<Process>, ConfigError
         let allowed = "tables [[workload.process]] of a scenario, or the same as JSON";
         ConfigError::value("process", &format!("{text} ({error})"), allowed)
     })?;
-    let read = tables.into_iter().enumerate();
-    let read = read.map(|(number, table)| process(&format!("process {}", number + 1), table, find));
+    let shared: Vec<&str> = tables
+        .iter()
+        .filter_map(|table| table["shares"].as_str())
+        .collect();
+    let read = tables.iter().enumerate().map(|(number, table)| {
+        let read = process(&format!("process {}", number + 1), table, find)?;
+        check_effect(&read, table, shared.contains(&&*read.name))?;
+        Ok(read)
+    });
     read.collect()
 }
 
@@ -172,8 +195,8 @@ pub fn started(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn process(place: &str, table: Value, find: Find<'_>) -> Result<Process, ConfigError> {
-    let Value::Object(keys) = &table else {
+fn process(place: &str, table: &Value, find: Find<'_>) -> Result<Process, ConfigError> {
+    let Value::Object(keys) = table else {
         return Err(ConfigError::value(
             place,
             &table.to_string(),
@@ -244,6 +267,32 @@ fn check_table(about: &dyn Fn(&str) -> String, table: &Table) -> Result<(), Conf
             &file.to_string(),
             allowed,
         ));
+    }
+    Ok(())
+}
+
+/// Whether no setting is in vain: the file of a process that does nothing with it, the priority of one that never asks itself.
+fn check_effect(process: &Process, table: &Value, shared: bool) -> Result<(), ConfigError> {
+    let any = |does: fn(&Step) -> bool| process.steps.iter().any(does);
+    let of_file =
+        "beside a step that reads or writes, \"fsync\", or an application that writes as it starts";
+    let of_requests = "beside a step that reads, writes or starts an application, or \"fsync\"";
+    let (uses, asks) = (any(Step::uses_file), any(Step::asks));
+    let needs = [
+        ("file", uses || shared, of_file),
+        ("shares", uses, of_file),
+        ("class", asks, of_requests),
+        ("level", asks, of_requests),
+    ];
+    for (key, has_effect, allowed) in needs {
+        if let Some(value) = table
+            .get(key)
+            .filter(|value| !has_effect && !value.is_null())
+        {
+            let key = format!("process `{}`: {key}", process.name);
+            let value = value.as_str().map_or(value.to_string(), str::to_owned);
+            return Err(ConfigError::value(&key, &value, allowed));
+        }
     }
     Ok(())
 }

@@ -213,9 +213,14 @@ fn a_rate_is_not_made_up_for_after_a_break() {
 
 #[test]
 fn what_was_computed_comes_before_what_others_can_see() {
-    for step in ["{ read = '4KiB', direct = true }", "'fsync'", "'sync'"] {
+    let file = "file = '1MiB'\n";
+    for (file, step) in [
+        (file, "{ read = '4KiB', direct = true }"),
+        (file, "'fsync'"),
+        ("", "'sync'"),
+    ] {
         let told = served(&format!(
-            "[workload]\nname = 'host'\n[[workload.process]]\nname = 'one'\nfile = '1MiB'\ntimes = 1\nsteps = [{{ think_ms = 0.5 }}, {step}]"
+            "[workload]\nname = 'host'\n[[workload.process]]\nname = 'one'\n{file}times = 1\nsteps = [{{ think_ms = 0.5 }}, {step}]"
         ));
         assert_eq!(told.asked[0].0, 501, "{step}");
     }

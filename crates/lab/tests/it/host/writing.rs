@@ -149,7 +149,7 @@ fn writeback_that_is_not_anonymous_is_of_who_wrote_last() {
 #[test]
 fn a_write_of_the_flusher_that_fails_counts_for_who_wrote() {
     let told = served_failing(
-        "[workload]\nname = 'host'\nseconds = 40\n[[workload.process]]\nname = 'idle'\nfile = '1MiB'\nsteps = [{ think_ms = 100000 }]\n\
+        "[workload]\nname = 'host'\nseconds = 40\n[[workload.process]]\nname = 'idle'\nsteps = [{ think_ms = 100000 }]\n\
          [[workload.process]]\nname = 'one'\nfile = '1MiB'\nsteps = [{ write = '8KiB' }, { think_ms = 100000 }]",
         Some(0),
     );

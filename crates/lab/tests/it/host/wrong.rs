@@ -146,12 +146,32 @@ const WRONG_PROCESSES: &[(&str, &str)] = &[
         "process `two`: file = \"4KiB\" (allowed: left out beside shares",
     ),
     (
-        "shares = 'one'\nsteps = ['sync']",
+        "shares = 'one'\nsteps = ['fsync']",
         "process `one`: shares = one (allowed: one with a file of its own)",
     ),
     (
-        "shares = 'two'\nsteps = ['sync']\n[[workload.process]]\nname = 'two'\nshares = 'one'\nsteps = ['sync']",
+        "shares = 'two'\nsteps = ['fsync']\n[[workload.process]]\nname = 'two'\nshares = 'one'\nsteps = ['fsync']",
         "process `one`: shares = two (allowed: one with a file of its own)",
+    ),
+    (
+        "file = '1MiB'\nsteps = [{ think_ms = 5 }]",
+        "process `one`: file = 1MiB (allowed: beside a step that reads or writes, \"fsync\", or an application that writes",
+    ),
+    (
+        "file = 8192\nsteps = ['sync', { start = 'bash-recorded' }]",
+        "process `one`: file = 8192 (allowed: beside a step that reads or writes",
+    ),
+    (
+        "shares = 'two'\nsteps = ['sync']\n[[workload.process]]\nname = 'two'\nsteps = [{ read = '4KiB' }]",
+        "process `one`: shares = two (allowed: beside a step that reads or writes",
+    ),
+    (
+        "class = 'idle'\nsteps = [{ think_ms = 5 }, 'sync']",
+        "process `one`: class = idle (allowed: beside a step that reads, writes or starts an application, or \"fsync\"",
+    ),
+    (
+        "level = 7\nsteps = [{ think_mean_ms = 5 }]",
+        "process `one`: level = 7 (allowed: beside a step that reads, writes or starts",
     ),
     (
         "steps = []",
