@@ -91,8 +91,8 @@ impl Queue {
     }
 }
 
-/// Every class is a level.
-const LEVELS: usize = Class::ALL.len();
+/// Each class has queues of its own: its level.
+const CLASSES: usize = Class::ALL.len();
 
 struct MqDeadline {
     expire: [Duration; 2],
@@ -104,7 +104,7 @@ struct MqDeadline {
     /// Of those, writes.
     async_depth: u64,
 
-    queues: [[Queue; 2]; LEVELS],
+    queues: [[Queue; 2]; CLASSES],
     pool: Pool<Arrival>,
     direction: Direction,
     /// Requests served in this batch.
@@ -142,12 +142,12 @@ impl MqDeadline {
 
     /// Serves a lower level that has waited too long for the higher ones.
     fn dispatch_aged(&mut self, now: Instant) -> Option<IoId> {
-        let busy = (0..LEVELS).filter(|level| !self.idle(*level)).count();
+        let busy = (0..CLASSES).filter(|level| !self.idle(*level)).count();
         if busy < 2 {
             return None;
         }
         let waited = Some(self.prio_aging_expire);
-        (1..LEVELS).find_map(|level| self.dispatch(now, level, waited))
+        (1..CLASSES).find_map(|level| self.dispatch(now, level, waited))
     }
 
     /// Serves a level; with `waited`, only a request that has waited so long.
@@ -257,7 +257,7 @@ impl Scheduler for MqDeadline {
     fn next(&mut self, view: &View<'_>) -> Next {
         let now = view.now;
         let found = self.dispatch_aged(now).or_else(|| {
-            let level = (0..LEVELS).find(|level| !self.idle(*level))?;
+            let level = (0..CLASSES).find(|level| !self.idle(*level))?;
             self.dispatch(now, level, None)
         });
         found.map_or(Next::Empty, Next::Start)
