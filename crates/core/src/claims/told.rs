@@ -121,7 +121,8 @@ pub(super) static SPEC: Spec<Claims> = Spec {
             |text| by_stream(text, weight).is_some(),
             "STREAM=WEIGHT, several separated by spaces, with weights from 1 to 1000, such as \"0=500 3=50\"",
             "shares, compared with those of others: 100 unless told; in a group, that of the group",
-        ),
+        )
+        .naming_streams(),
         Knob::text(
             "class",
             "",
@@ -129,6 +130,7 @@ pub(super) static SPEC: Spec<Claims> = Spec {
             "STREAM=CLASS, several separated by spaces, with real-time, best-effort or idle",
             "scheduling classes: best-effort unless told",
         )
+        .naming_streams()
         .needing(Need::Levels),
         Knob::text(
             "level",
@@ -137,6 +139,7 @@ pub(super) static SPEC: Spec<Claims> = Spec {
             "STREAM=LEVEL, several separated by spaces, with levels from 0, the most urgent, to 7",
             "priorities within the class: 4 unless told",
         )
+        .naming_streams()
         .needing(Need::Levels),
         Knob::text(
             "group",
@@ -144,7 +147,8 @@ pub(super) static SPEC: Spec<Claims> = Spec {
             |text| by_stream(text, group).is_some(),
             "STREAM=GROUP, several separated by spaces, with groups from 0, the root, to 10000",
             "streams that share one share: 0, the root, unless told",
-        ),
+        )
+        .naming_streams(),
     ],
     measures: &[],
     asks: &[],

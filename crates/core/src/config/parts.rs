@@ -10,7 +10,9 @@ use super::PartConfig;
 use crate::contract::{
     Cache, Claims, Destage, Faults, LEVELS, Merging, Oracle, Placement, Prefetch, Scheduler,
 };
+use crate::ids::StreamId;
 use crate::registry::{AnyKind, ConfigError, Kind, KindCard, Need, Of};
+use crate::stream::by_stream;
 
 /// A kind of which every stack has one part.
 #[derive(Clone, Copy)]
@@ -166,6 +168,22 @@ impl Parts {
         found
     }
 
+    /// The streams that settings name, each with the key of the setting.
+    pub fn named_streams(&self) -> Vec<(&'static str, StreamId)> {
+        let mut found = Vec::new();
+        for (kind, part) in self.iter() {
+            let card = kind.kind.find(&part.name);
+            let knobs = card.map_or(&[][..], |card| card.knobs).iter();
+            for knob in knobs.filter(|knob| knob.names_streams) {
+                let value = part.knobs.iter().rfind(|(key, _)| key == knob.name);
+                let text = value.map_or_else(String::new, |(_, value)| value.to_string());
+                let named = by_stream(&text, |_| Some(())).unwrap_or_default();
+                found.extend(named.into_iter().map(|(stream, ())| (knob.name, stream)));
+            }
+        }
+        found
+    }
+
     /// The part of the kind with this key; `None` if there is no such kind.
     pub fn get(&self, key: &str) -> Option<&PartConfig> {
         let mut parts = self.iter();
@@ -245,5 +263,43 @@ impl Serialize for Parts {
             map.serialize_entry(kind.key(), part)?;
         }
         map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::{Knob, KnobKind, KnobValue};
+
+    /// What a list of streams may say of one, so that whoever takes one of these is such a list.
+    const OF_STREAMS: [&str; 3] = ["1=100", "1=5", "1=idle"];
+
+    #[test]
+    fn whoever_takes_a_list_of_streams_says_so() {
+        let knobs = |kind: &StackKind| kind.kind.parts().into_iter().flat_map(|card| card.knobs);
+        let takes = |knob: &Knob| match knob.kind {
+            KnobKind::Text { accepts, .. } => OF_STREAMS.into_iter().any(accepts),
+            _ => false,
+        };
+        let all: Vec<&Knob> = KINDS.iter().flat_map(knobs).collect();
+        let wrong = all.iter().filter(|knob| takes(knob) != knob.names_streams);
+        assert_eq!(wrong.map(|knob| knob.name).collect::<Vec<_>>(), [""; 0]);
+        let named = all.iter().filter(|knob| knob.names_streams);
+        assert_eq!(named.count(), 5);
+    }
+
+    #[test]
+    fn streams_are_named_by_settings_that_say_so_and_by_no_text_that_looks_so() {
+        let text = |text: &str| KnobValue::Text(text.to_owned());
+        let mut claims = PartConfig::named("told");
+        claims.knobs = vec![
+            ("weight".to_owned(), text("3=100 4=50")),
+            ("note".to_owned(), text("9=100")),
+        ];
+        let parts = Parts::default().with::<Claims>(claims);
+        assert_eq!(
+            parts.named_streams(),
+            [("weight", StreamId(3)), ("weight", StreamId(4))]
+        );
     }
 }

@@ -20,6 +20,9 @@ pub struct Knob {
     /// What it needs beside its own part to have an effect, if anything.
     #[serde(skip)]
     pub needs: Option<Need>,
+    /// Whether it is a list of `STREAM=VALUE`, so that it has no effect for a stream that asks for nothing.
+    #[serde(skip)]
+    pub names_streams: bool,
 }
 
 /// What a setting may need, without which it has no effect.
@@ -121,6 +124,7 @@ impl Knob {
             kind: KnobKind::Integer { default, min, max },
             help,
             needs: None,
+            names_streams: false,
         }
     }
 
@@ -137,6 +141,7 @@ impl Knob {
             kind: KnobKind::Number { default, min, max },
             help,
             needs: None,
+            names_streams: false,
         }
     }
 
@@ -152,6 +157,7 @@ impl Knob {
             kind: KnobKind::Choice { default, options },
             help,
             needs: None,
+            names_streams: false,
         }
     }
 
@@ -173,6 +179,7 @@ impl Knob {
             kind,
             help,
             needs: None,
+            names_streams: false,
         }
     }
 
@@ -183,6 +190,7 @@ impl Knob {
             kind: KnobKind::Flag { default },
             help,
             needs: None,
+            names_streams: false,
         }
     }
 
@@ -191,6 +199,15 @@ impl Knob {
     pub const fn needing(self, need: Need) -> Knob {
         Knob {
             needs: Some(need),
+            ..self
+        }
+    }
+
+    /// The same, a list that [`by_stream`](crate::stream::by_stream) reads.
+    #[must_use]
+    pub const fn naming_streams(self) -> Knob {
+        Knob {
+            names_streams: true,
             ..self
         }
     }

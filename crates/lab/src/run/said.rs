@@ -6,7 +6,6 @@ use nearslot_core::ids::{DriveId, StreamId};
 use nearslot_core::io::WriteCache;
 use nearslot_core::registry::{ConfigError, Kind, KindCard, Need, written};
 use nearslot_core::stack::Stack;
-use nearslot_core::stream::by_stream;
 use nearslot_core::units::{BLOCK_BYTES, Duration, Instant};
 
 use super::{Finished, Onset};
@@ -139,13 +138,10 @@ pub(super) fn unheard(
     (stack, label): (&StackConfig, &str),
     heard: impl Fn(StreamId) -> bool,
 ) -> Option<Warning> {
-    let knobs = stack.parts.iter().flat_map(|(_, part)| &part.knobs);
-    let named = knobs.filter_map(|(key, value)| {
-        let streams = by_stream(&value.to_string(), |_| Some(()))?;
-        Some((key, streams))
-    });
-    let silent: Vec<String> = named
-        .flat_map(|(key, streams)| streams.into_iter().map(move |(stream, ())| (key, stream)))
+    let silent: Vec<String> = stack
+        .parts
+        .named_streams()
+        .into_iter()
         .filter(|(_, stream)| !heard(*stream))
         .map(|(key, stream)| format!("{} ({key})", stream.0))
         .collect();

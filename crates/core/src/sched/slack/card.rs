@@ -32,7 +32,8 @@ pub(in super::super) static SPEC: Spec<dyn Scheduler> = Spec {
             |text| targets(text).is_some(),
             "STREAM=MILLISECONDS, each stream once, several separated by spaces, such as \"0=50 3=100\"",
             "within how many milliseconds requests of these streams are to be answered",
-        ),
+        )
+        .naming_streams(),
         Knob::choice(
             "admission",
             "beside",
