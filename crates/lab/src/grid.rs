@@ -8,8 +8,9 @@ use nearslot_core::contract::{Oracle, Scheduler};
 use nearslot_core::registry::{self, ConfigError, Kind, KindCard};
 
 use crate::outcome::{Role, Varied};
-use crate::scenario::Scenario;
 use crate::scenario::keys::{KEYS, role, says, spelled};
+use crate::scenario::{Load, Scenario};
+use crate::workload;
 
 mod needs;
 
@@ -129,7 +130,7 @@ pub fn varied(points: &[Point]) -> Vec<Varied> {
 /// among them.
 ///
 /// # Errors
-/// `named` names no choice, or several, or there is only one.
+/// `named` names no choice, or several, or there is only one, or runs are of hosts.
 pub fn baseline(points: &[Point], named: Option<&str>) -> Result<Option<String>, ConfigError> {
     // As they are called, and with all their settings.
     let mut choices: Vec<(String, String)> = Vec::new();
@@ -142,6 +143,11 @@ pub fn baseline(points: &[Point], named: Option<&str>) -> Result<Option<String>,
     let Some(named) = named else {
         return Ok((choices.len() > 1).then(|| choices.swap_remove(0).0));
     };
+    let host = |point: &Point| matches!(&point.scenario.load, Load::Workload(part) if workload::is_host(part));
+    if points.iter().all(host) {
+        let allowed = "left out for hosts: which requests come hangs on the answers, so runs are not ranked, and none is held against another";
+        return Err(ConfigError::value("baseline", named, allowed));
+    }
     if choices.len() < 2 {
         let allowed = "left out where there is one choice and nothing to hold against it";
         return Err(ConfigError::value("baseline", named, allowed));

@@ -103,7 +103,12 @@ pub(crate) fn keeps_a_depth(part: &PartConfig) -> bool {
 
 /// Whether requests of a synthetic workload wait for answers, as its card says.
 pub(crate) fn waits(part: &PartConfig) -> bool {
-    keeps_a_depth(part) || has_knob(part, PROCESSES)
+    keeps_a_depth(part) || is_host(part)
+}
+
+/// Whether a synthetic workload is made of processes.
+pub(crate) fn is_host(part: &PartConfig) -> bool {
+    has_knob(part, PROCESSES)
 }
 
 /// The knob of a workload that is made of processes.
