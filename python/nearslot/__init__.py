@@ -33,6 +33,7 @@ from .results import (
 )
 from .running import compare, inspect, run
 from .runs import (
+    ApplicationFound,
     Demand,
     FreeSpace,
     Gaps,
@@ -54,6 +55,7 @@ from .scenario import Reading, Scenario, part
 from .sweeping import RayExecutor, Swept, sweep
 
 __all__ = [
+    "ApplicationFound",
     "CacheMisses",
     "Capacity",
     "CheckError",

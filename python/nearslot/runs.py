@@ -134,6 +134,24 @@ class ProcessFound:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ApplicationFound:
+    """How soon an application of a host was up; if all counts are 0, it was never started.
+
+    Attributes:
+        name: What it is called.
+        up: Start-ups after which it was up; these took `mean_s` on average, None if there are none.
+        not_up: Start-ups that had not ended when the run did.
+        failed: Start-ups of which a request failed.
+    """
+
+    name: str
+    up: int
+    not_up: int
+    failed: int
+    mean_s: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Times:
     """A distribution of times in milliseconds.
 
@@ -353,6 +371,7 @@ class Run:
         stream_responses: Response times of each stream, reads and writes apart, where a trace says
             who asks, and several do; empty otherwise.
         processes: What each process of a host has done; empty where the load is no host.
+        applications: How soon each application was up that a host was to start.
         requests: Requests answered; `warmup_requests` of them were cut off the front.
         operations: Requests by operation.
         failed: Requests answered with a failure, by what failed: medium, timed_out, gone,
@@ -424,6 +443,7 @@ class Run:
     traced: Traced | None
     simulated_in_s: float
     processes: list[ProcessFound] = field(default_factory=list)
+    applications: list[ApplicationFound] = field(default_factory=list)
     lost: LostBlocks | None = None
     series: Series | None = None
 

@@ -118,6 +118,9 @@ pub struct Run {
     /// What each process of a host has done; empty where the load is no host.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub processes: Vec<ProcessFound>,
+    /// How soon each application of a host was up; empty where none was to be started.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub applications: Vec<ApplicationFound>,
     /// Requests answered, those that failed among them.
     pub requests: u64,
     /// Of these, how many were cut off the front as warm-up; all times below are without them.
@@ -283,6 +286,21 @@ pub struct ProcessFound {
     pub held_s: f64,
     /// Requests of it that failed.
     pub failed: u64,
+}
+
+/// How soon an application of a host was up; if all of these are 0, it was never started.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ApplicationFound {
+    /// What it is called.
+    pub name: String,
+    /// Start-ups after which it was up.
+    pub up: u64,
+    /// Start-ups that had not ended when the run did.
+    pub not_up: u64,
+    /// Start-ups of which a request failed.
+    pub failed: u64,
+    /// How long those took after which it was up, on average, in seconds; `None` if there are none.
+    pub mean_s: Option<f64>,
 }
 
 /// By the key of who counts (the kind of a part, or a measurement), its numbers by their names.

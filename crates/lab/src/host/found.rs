@@ -5,9 +5,9 @@ use nearslot_core::op::Op;
 use nearslot_core::pages::PAGE_BYTES;
 use nearslot_core::units::{Duration, Instant};
 
-use super::told::Process;
+use super::told::{Process, Step};
 use super::{Event, Machine};
-use crate::outcome::{Number, ProcessFound};
+use crate::outcome::{ApplicationFound, Number, ProcessFound};
 
 /// What one process has done.
 #[derive(Clone, Debug, Default)]
@@ -125,17 +125,25 @@ fn rate(bytes: u64, over: Duration) -> f64 {
 /// Start-ups that are told one by one.
 const NOTED_MAX: usize = 64;
 
-/// Start-ups, and what others read and write meanwhile.
+/// Start-ups of one application.
 #[derive(Default)]
-pub(super) struct Starts {
-    /// When the first one began.
-    first: Option<Instant>,
+struct StartsOf {
+    name: String,
     /// How many are under way, are up, and how long these took together.
     under_way: u64,
     up: u64,
     took: Duration,
     /// How many ended with a request that had failed.
     fell: u64,
+}
+
+/// Start-ups, and what others read and write meanwhile.
+#[derive(Default)]
+pub(super) struct Starts {
+    /// When the first one began.
+    first: Option<Instant>,
+    /// By application, in the order in which they are described.
+    by: Vec<StartsOf>,
     /// When the first few began, and when each was up.
     noted: Vec<(Instant, Option<Instant>)>,
     /// What others had read and written when the first one began, and when the count ended.
@@ -144,9 +152,35 @@ pub(super) struct Starts {
 }
 
 impl Starts {
-    /// An application begins to start; whether it is the first one.
-    pub(super) fn begin(&mut self, now: Instant) -> bool {
-        self.under_way += 1;
+    /// None yet, of the applications that these processes start.
+    pub(super) fn of(told: &[Process]) -> Starts {
+        let mut starts = Starts::default();
+        for step in told.iter().flat_map(|process| &process.steps) {
+            if let Step::Start(startup) = step
+                && starts.by.iter().all(|one| one.name != startup.name)
+            {
+                starts.by.push(StartsOf {
+                    name: startup.name.clone(),
+                    ..StartsOf::default()
+                });
+            }
+        }
+        starts
+    }
+
+    fn application(&mut self, name: &str) -> &mut StartsOf {
+        let found = self.by.iter_mut().find(|one| one.name == name);
+        found.expect("processes are told of before they start it")
+    }
+
+    /// How many there are, of all applications.
+    fn count(&self, of: fn(&StartsOf) -> u64) -> u64 {
+        self.by.iter().map(of).sum()
+    }
+
+    /// This application begins to start; whether it is the first start-up.
+    pub(super) fn begin(&mut self, now: Instant, name: &str) -> bool {
+        self.application(name).under_way += 1;
         if self.noted.len() < NOTED_MAX {
             self.noted.push((now, None));
         }
@@ -155,10 +189,14 @@ impl Starts {
         first
     }
 
-    /// One that began then has ended; whether all its requests went well.
-    pub(super) fn end(&mut self, began: Instant, now: Instant, well: bool) {
-        self.under_way -= 1;
-        let took = now.since(began);
+    /// One of this application, that began then, has ended; whether all its requests went well.
+    pub(super) fn end(&mut self, name: &str, (began, now): (Instant, Instant), well: bool) {
+        let of = self.application(name);
+        of.under_way -= 1;
+        match well {
+            true => (of.up, of.took) = (of.up + 1, of.took + now.since(began)),
+            false => of.fell += 1,
+        }
         // Of those that began at one instant none is told from another.
         let mut noted = self.noted.iter_mut();
         if let Some((_, up)) = noted
@@ -166,10 +204,6 @@ impl Starts {
             .filter(|_| well)
         {
             *up = Some(now);
-        }
-        match well {
-            true => (self.up, self.took) = (self.up + 1, self.took + took),
-            false => self.fell += 1,
         }
     }
 }
@@ -246,6 +280,18 @@ impl Machine {
         &self.starts.noted
     }
 
+    /// How soon each application was up.
+    pub fn applications(&self) -> Vec<ApplicationFound> {
+        let found = self.starts.by.iter().map(|one| ApplicationFound {
+            name: one.name.clone(),
+            up: one.up,
+            not_up: one.under_way,
+            failed: one.fell,
+            mean_s: (one.up > 0).then(|| seconds(one.took) / one.up as f64),
+        });
+        found.collect()
+    }
+
     /// What is told of the whole, by the names of [`MEASURES`].
     pub fn measures(&self) -> Vec<(&'static str, Number)> {
         let processes = self.processes();
@@ -253,12 +299,15 @@ impl Machine {
         let mut add = |name, number| found.push((name, Number::Quantity(number)));
         let starts = &self.starts;
         if self.told.iter().any(Process::starts) {
-            if starts.up > 0 {
-                add("startup_s", seconds(starts.took) / starts.up as f64);
+            let up = starts.count(|one| one.up);
+            if up > 0 {
+                let took = Duration(starts.count(|one| one.took.0));
+                add("startup_s", seconds(took) / up as f64);
             }
             let never = u64::from(starts.first.is_none());
-            add("up", starts.up as f64);
-            add("not_up", (starts.under_way + starts.fell + never) as f64);
+            add("up", up as f64);
+            let not_up = starts.count(|one| one.under_way + one.fell);
+            add("not_up", (not_up + never) as f64);
         }
         let [read, written] = self.others_mb_s();
         add("read_mb_s", read);

@@ -184,7 +184,7 @@ impl Machine {
             asked: 0,
             woken: Vec::new(),
             unended: Vec::new(),
-            starts: Starts::default(),
+            starts: Starts::of(&told),
             counting: false,
             awaited: None,
             over: false,

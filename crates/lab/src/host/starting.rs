@@ -12,7 +12,7 @@ use super::{Asker, Machine, Purpose};
 impl Machine {
     /// A process starts an application.
     pub(super) fn start(&mut self, actor: usize, now: Instant, startup: Arc<Startup>) {
-        if self.starts.begin(now) {
+        if self.starts.begin(now, &startup.name) {
             self.begin_to_count(now);
         }
         let first_stream = self.streams.len() as u32;
@@ -43,7 +43,8 @@ impl Machine {
                 return false;
             }
             let well = one.found.failed == starting.failed_before;
-            self.starts.end(starting.began, now, well);
+            let name = &starting.startup.name;
+            self.starts.end(name, (starting.began, now), well);
             one.starting = None;
             one.doing = Doing::Choose;
             return true;

@@ -1,15 +1,16 @@
-//! For a single run, response times of each volume and of each stream of its trace, and what each process of a host has done, as little tables.
+//! For a single run, response times of each volume and of each stream of its trace, as little tables; and of hosts what processes have done.
 
 use std::cmp::Reverse;
 
 use comfy_table::{Cell, CellAlignment, Table};
 
 use super::facts::{RULE, dash, plain};
+use super::hosts;
 use crate::number::number;
 use crate::outcome::Run;
 
 /// Rows that are listed: those with most requests. Results as JSON have all.
-const LISTED_MAX: usize = 32;
+pub(super) const LISTED_MAX: usize = 32;
 
 /// Who asked or was asked, how many requests were answered and failed, and mean, p50, p99 and longest in milliseconds.
 type Row = (String, [u64; 2], [Option<f64>; 4]);
@@ -22,11 +23,18 @@ pub(super) struct Groups {
     pub(super) more: usize,
 }
 
-/// The tables; none unless there is one run.
+/// The tables; of several runs that of processes alone.
 pub(super) fn groups(runs: &[Run]) -> Vec<Groups> {
-    let [run] = runs else {
-        return Vec::new();
+    let responses = match runs {
+        [run] => responses(run).into(),
+        _ => Vec::new(),
     };
+    let all = responses.into_iter().chain([hosts::processes(runs)]);
+    all.flatten().collect()
+}
+
+/// Response times of volumes and streams.
+fn responses(run: &Run) -> [Option<Groups>; 2] {
     let volumes = run.volume_responses.iter().map(|one| {
         let times = [one.mean_ms, one.p50_ms, one.p99_ms, one.max_ms];
         (plain(&one.device), [one.requests, one.failed], times)
@@ -40,7 +48,7 @@ pub(super) fn groups(runs: &[Run]) -> Vec<Groups> {
         let name = format!("{name}, {}s", one.op);
         (name, [one.requests, one.failed], times)
     });
-    let tables = [
+    [
         group(
             ("volume", "volumes, with fewer requests"),
             volumes.collect(),
@@ -51,46 +59,7 @@ pub(super) fn groups(runs: &[Run]) -> Vec<Groups> {
             streams.collect(),
             run,
         ),
-    ];
-    tables.into_iter().flatten().chain(processes(run)).collect()
-}
-
-/// What each process of a host has done, in their order.
-fn processes(run: &Run) -> Option<Groups> {
-    let listed = run.processes.iter().take(LISTED_MAX);
-    let more = run.processes.len().saturating_sub(LISTED_MAX);
-    let any_late = run.processes.iter().any(|one| one.late.is_some());
-    let mut table = Table::new();
-    table.load_style(RULE).force_no_tty();
-    let mut heads = vec!["process", "stream", "rounds"];
-    heads.extend(any_late.then_some("late"));
-    heads.extend([
-        "ended",
-        "mean\ns",
-        "longest\ns",
-        "reads\nMB/s",
-        "writes\nMB/s",
-        "held\ns",
-    ]);
-    table.set_header(heads);
-    for one in listed {
-        let time = |seconds: Option<f64>| seconds.map_or(dash(), number);
-        let mut cells = vec![plain(&one.name)];
-        cells.extend([u64::from(one.stream), one.rounds].map(|number| number.to_string()));
-        cells.extend(any_late.then(|| one.late.map_or(dash(), |late| late.to_string())));
-        cells.push(if one.ended { "yes" } else { "no" }.to_owned());
-        cells.extend([time(one.mean_s), time(one.max_s)]);
-        cells.extend([one.read_mb_s, one.written_mb_s, one.held_s].map(number));
-        table.add_row(cells.into_iter().map(Cell::new));
-    }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    (!run.processes.is_empty()).then_some(Groups {
-        table,
-        of: "processes",
-        more,
-    })
+    ]
 }
 
 /// A table of these rows, if there are any.

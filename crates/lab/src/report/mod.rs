@@ -21,6 +21,7 @@ pub mod figures;
 mod file;
 pub(crate) mod flat;
 mod groups;
+mod hosts;
 mod html;
 #[cfg(not(feature = "parquet"))]
 mod no_rows;

@@ -14,6 +14,7 @@ use nearslot_core::registry::Kind;
 use super::columns::{Ranked, part, seed};
 use super::facts::{RULE, configs, dash, distinct, fact, plain, trace_facts};
 use super::groups::{self, Groups};
+use super::hosts;
 use super::traced;
 use crate::host;
 use crate::number::number;
@@ -66,10 +67,7 @@ const COLUMNS: [Shown; 34] = [
         row.rank.map_or(dash(), |rank| rank.place.to_string())
     }),
     shown(LABEL, 0, |row| plain(name(row))),
-    shown(UP, 0, |row| match row.run.has(host::KEY, "startup_s") {
-        false => "not up".to_owned(),
-        true => of_host(row, "startup_s"),
-    }),
+    shown(UP, 0, |row| hosts::up(row.run)),
     shown(LATE, 1, |row| of_host(row, "late_percent")),
     shown(OTHERS, 1, |row| {
         let moved = ["read_mb_s", "written_mb_s"].map(|name| row.run.measure(host::KEY, name));
@@ -248,9 +246,10 @@ fn name<'a>(row: &Row<'a>) -> &'a str {
 /// Columns that fit, and the headings of those that do not.
 fn pick(rows: &[Row<'_>], width: Option<usize>) -> (Vec<&'static Shown>, Vec<String>) {
     let needed = |shown: &Shown| {
-        let cells = rows.iter().map(|row| (shown.cell)(row).chars().count());
-        let heading = shown.heading.lines().map(|line| line.chars().count());
-        let needed = cells.chain(heading).max().unwrap_or(0);
+        let cells = rows.iter().map(|row| (shown.cell)(row));
+        let heading = [shown.heading.to_owned()];
+        let widest = |text: String| text.lines().map(|line| line.chars().count()).max();
+        let needed = cells.chain(heading).filter_map(widest).max().unwrap_or(0);
         // Labels may wrap, rather than push the numbers out.
         let most = match width {
             Some(width) if shown.heading == LABEL => (width / 3).max(24),

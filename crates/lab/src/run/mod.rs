@@ -508,7 +508,7 @@ fn of_host(run: &mut Run, workload: &dyn Workload, begin: Instant) {
         });
         series.startups = told.collect();
     }
-    run.processes = workload.processes();
+    (run.processes, run.applications) = (workload.processes(), workload.applications());
     let measured = workload.measures().into_iter();
     let measured: BTreeMap<String, Number> = measured
         .map(|(name, number)| (name.to_owned(), number))

@@ -1,15 +1,17 @@
-//! What runs of hosts say: how long the application took until it was up, or else how many rounds were late, or what processes read and wrote.
+//! What runs of hosts say: how long the application took until it was up, or each of several; or else how many rounds were late, or what processes read and wrote.
 //!
 //! Which requests there are hangs on the answers, so means of requests are not compared; no run is ranked by them.
 
 use crate::host::KEY;
 use crate::number::{list, number, seconds};
-use crate::outcome::Run;
+use crate::outcome::{ApplicationFound, Run};
 
 /// Loads that are told one by one; of more, where to look.
 const LOADS_MAX: usize = 4;
 /// Times that are told of one load; of more, the first and the last.
 const GROUPS_MAX: usize = 3;
+/// Applications that are told one by one, where a run starts several; of more, where to look.
+const APPLICATIONS_MAX: usize = 4;
 /// Runs without an application that are told of one load.
 const RUNS_MAX: usize = 6;
 
@@ -25,25 +27,38 @@ pub(super) fn are_all(runs: &[&Run]) -> bool {
 
 /// The headline, which tells the best alone where there is much to tell, and then details.
 pub(super) fn sentences(runs: &[&Run]) -> (String, Vec<String>) {
-    if let [run] = runs {
-        return (format!("{}.", capital(&alone(run))), Vec::new());
+    if !runs.iter().any(|run| of(run, "not_up").is_some()) {
+        return of_processes(runs);
     }
-    let mut loads: Vec<Load<'_>> = Vec::new();
-    for run in runs {
-        match loads.iter_mut().find(|load| load.name == run.load) {
-            Some(load) => load.runs.push(run),
-            None => loads.push(Load {
-                name: &run.load,
-                runs: vec![run],
-                of: |run| format!("with {}", name(run)),
-            }),
+    if !runs.iter().any(|run| run.applications.len() > 1) {
+        return of_application(ANY, runs);
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for application in runs.iter().flat_map(|run| &run.applications) {
+        if !names.contains(&&*application.name) {
+            names.push(&application.name);
         }
     }
-    if !runs.iter().any(|run| of(run, "not_up").is_some()) {
-        return of_processes(runs, &loads);
+    let told = names.iter().take(APPLICATIONS_MAX).map(|name| {
+        let whose = Application(Some(name));
+        let those = runs.iter().filter(|run| whose.found(run).is_some());
+        of_application(whose, &those.copied().collect::<Vec<_>>())
+    });
+    let (headlines, details): (Vec<String>, Vec<Vec<String>>) = told.unzip();
+    let more = names.len().saturating_sub(APPLICATIONS_MAX);
+    let more = (more > 0).then(|| format!("{more} more applications stand in the table."));
+    let details = details.concat().into_iter().chain(more);
+    (headlines.join(" "), details.collect())
+}
+
+/// What runs say of an application.
+fn of_application(whose: Application<'_>, runs: &[&Run]) -> (String, Vec<String>) {
+    if let [run] = runs {
+        return (format!("{}.", whose.begin(&whose.alone(run))), Vec::new());
     }
+    let mut loads = loads(whose, runs);
     if loads.len() > 1 && loads.iter().any(|load| load.runs.len() > 1) {
-        return (firsts(&loads), details(&loads));
+        return (firsts(whose, &loads), details(&loads));
     }
     // With one choice, the loads are what differs.
     let all = match loads.len() {
@@ -51,6 +66,7 @@ pub(super) fn sentences(runs: &[&Run]) -> (String, Vec<String>) {
         _ => Load {
             name: "",
             runs: runs.to_vec(),
+            whose,
             of: |run| format!("under {}", run.load),
         },
     };
@@ -59,9 +75,121 @@ pub(super) fn sentences(runs: &[&Run]) -> (String, Vec<String>) {
     (all.under(&told), details.into_iter().collect())
 }
 
+/// The runs by load.
+fn loads<'a>(whose: Application<'a>, runs: &[&'a Run]) -> Vec<Load<'a>> {
+    let mut loads: Vec<Load<'_>> = Vec::new();
+    for run in runs {
+        match loads.iter_mut().find(|load| load.name == run.load) {
+            Some(load) => load.runs.push(run),
+            None => loads.push(Load {
+                name: &run.load,
+                runs: vec![run],
+                whose,
+                of: |run| format!("with {}", name(run)),
+            }),
+        }
+    }
+    loads
+}
+
+/// The application of this name; or, where each run starts one at most, that one.
+#[derive(Clone, Copy)]
+struct Application<'a>(Option<&'a str>);
+
+/// The only one of each run.
+const ANY: Application<'static> = Application(None);
+
+/// How start-ups of it went.
+struct Found {
+    /// The mean, in seconds, of those that were up.
+    took: Option<f64>,
+    up: f64,
+    not_up: f64,
+    /// Of the latter, those of which a request failed.
+    failed: f64,
+}
+
+impl Application<'_> {
+    /// What it is called in a sentence.
+    fn subject(self) -> String {
+        self.0.map_or("the application".to_owned(), str::to_owned)
+    }
+
+    /// A sentence begins; a name stays as it is.
+    fn begin(self, said: &str) -> String {
+        match self.0.is_some_and(|name| said.starts_with(name)) {
+            true => said.to_owned(),
+            false => capital(said),
+        }
+    }
+
+    /// `None` if the run was not to start it.
+    fn found(self, run: &Run) -> Option<Found> {
+        let failed = |of: &ApplicationFound| of.failed as f64;
+        let Some(name) = self.0 else {
+            return Some(Found {
+                not_up: of(run, "not_up")?,
+                took: of(run, "startup_s"),
+                up: of(run, "up").unwrap_or(0.0),
+                failed: run.applications.iter().map(failed).sum(),
+            });
+        };
+        let one = run.applications.iter().find(|one| one.name == name)?;
+        Some(Found {
+            took: one.mean_s,
+            up: one.up as f64,
+            // One that was never started counts, too.
+            not_up: match one.not_up + one.failed {
+                0 if one.up == 0 => 1.0,
+                not => not as f64,
+            },
+            failed: failed(one),
+        })
+    }
+
+    /// After how long it was up, if it was.
+    fn took(self, run: &Run) -> Option<f64> {
+        self.found(run)?.took
+    }
+
+    /// What one run says.
+    fn alone(self, run: &Run) -> String {
+        let subject = self.subject();
+        match self.took(run) {
+            Some(_) => format!("{subject} is up after {}", self.after(run)),
+            None => format!("{subject} {}", self.not_up(&[run])),
+        }
+    }
+
+    /// After how long it was up; of several start-ups the mean, how many these were, and how many were not up.
+    fn after(self, run: &Run) -> String {
+        let Some(found) = self.found(run) else {
+            return String::new();
+        };
+        let (took, up) = (seconds(found.took.unwrap_or(0.0)), found.up);
+        match found.not_up {
+            0.0 if up < 2.0 => took,
+            0.0 => format!("{took} on average over {up} start-ups"),
+            not => format!("{took} on average over {up} of {} start-ups", up + not),
+        }
+    }
+
+    /// Why it was not up, whichever of these runs one looks at.
+    fn not_up(self, runs: &[&Run]) -> &'static str {
+        let found = || runs.iter().filter_map(|run| self.found(run));
+        let late = found().any(|found| found.not_up > found.failed);
+        match (late, found().any(|found| found.failed > 0.0)) {
+            (_, false) => "was not up when the run ended",
+            (true, true) => "was not up when the run ended, or requests of it failed",
+            (false, true) => "was not up, as requests of it failed",
+        }
+    }
+}
+
 /// Runs under one load.
 struct Load<'a> {
     name: &'a str,
+    whose: Application<'a>,
     runs: Vec<&'a Run>,
     /// With what, or under what, one of them was made.
     of: fn(&Run) -> String,
@@ -70,14 +198,14 @@ struct Load<'a> {
 impl Load<'_> {
     /// Each time after which the application was up, soonest first, with those whose runs it was; and the runs where it was not.
     fn groups(&self) -> (Vec<(String, Vec<String>)>, Vec<&Run>) {
-        let took = |run: &Run| of(run, "startup_s");
+        let took = |run: &Run| self.whose.took(run);
         let runs = self.runs.iter().copied();
         let (mut up, down): (Vec<&Run>, Vec<&Run>) = runs.partition(|run| took(run).is_some());
         let took = |run: &Run| took(run).unwrap_or(0.0);
         up.sort_by(|one, other| took(one).total_cmp(&took(other)));
         let mut groups: Vec<(String, Vec<String>)> = Vec::new();
         for run in up {
-            let (time, who) = (after(run), (self.of)(run));
+            let (time, who) = (self.whose.after(run), (self.of)(run));
             match groups.last_mut() {
                 Some((last, all)) if *last == time => all.push(who),
                 _ => groups.push((time, vec![who])),
@@ -93,6 +221,7 @@ impl Load<'_> {
 
     /// What its runs say, of at most so many times; and whether any were left out.
     fn told(&self, most: usize) -> (String, bool) {
+        let (whose, subject) = (self.whose, self.whose.subject());
         let (groups, down) = self.groups();
         let each = |(time, those): &(String, Vec<String>)| match self.are_all(those) {
             true => format!("{time} with all {}", those.len()),
@@ -101,10 +230,8 @@ impl Load<'_> {
         let left_out = groups.len() > most;
         let up = match groups.as_slice() {
             [] => {
-                return (
-                    format!("in each run the application {}", not_up(&down)),
-                    false,
-                );
+                let told = format!("in each run {subject} {}", whose.not_up(&down));
+                return (told, false);
             }
             [first, between @ .., last] if left_out => {
                 let between: usize = between.iter().map(|(_, those)| those.len()).sum();
@@ -119,15 +246,15 @@ impl Load<'_> {
         let those: Vec<String> = down.iter().map(|run| (self.of)(run)).collect();
         let down = match down.is_empty() {
             true => String::new(),
-            false => format!("; {} it {}", joined(&those), not_up(&down)),
+            false => format!("; {} it {}", joined(&those), whose.not_up(&down)),
         };
-        (format!("the application is up after {up}{down}"), left_out)
+        (format!("{subject} is up after {up}{down}"), left_out)
     }
 
     /// What was said, and under which load.
     fn under(&self, said: &str) -> String {
         match self.name {
-            "" => format!("{}.", capital(said)),
+            "" => format!("{}.", self.whose.begin(said)),
             name => format!("Under {name}: {said}."),
         }
     }
@@ -148,8 +275,8 @@ fn joined(those: &[String]) -> String {
     list(&words)
 }
 
-/// With whom the application is up first, under which loads; then where it does not matter, or it is up with nobody.
-fn firsts(loads: &[Load<'_>]) -> String {
+/// With whom an application is up first, under which loads; then where it does not matter, or it is up with nobody.
+fn firsts(whose: Application<'_>, loads: &[Load<'_>]) -> String {
     // Whose it was, under which loads after how long.
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     let [mut alike, mut never] = [Vec::new(), Vec::new()];
@@ -175,12 +302,17 @@ fn firsts(loads: &[Load<'_>]) -> String {
         .iter()
         .map(|(who, those)| format!("{who} {}", under(those)));
     let first: Vec<String> = first.collect();
+    let up = whose.begin(&format!("{} is up first", whose.subject()));
+    // Of several, each sentence names the one that it is about.
+    let (same, it) = match whose.0 {
+        None => ("all choices take the same".to_owned(), "it"),
+        Some(name) => (format!("{name} takes the same with all choices"), name),
+    };
     let told = [
-        (!first.is_empty()).then(|| format!("The application is up first {}.", first.join(", "))),
-        (!alike.is_empty())
-            .then(|| format!("{} all choices take the same.", capital(&under(&alike)))),
+        (!first.is_empty()).then(|| format!("{up} {}.", first.join(", "))),
+        (!alike.is_empty()).then(|| format!("{} {same}.", capital(&under(&alike)))),
         (!never.is_empty())
-            .then(|| format!("{} it is up with no choice.", capital(&under(&never)))),
+            .then(|| format!("{} {it} is up with no choice.", capital(&under(&never)))),
     ];
     told.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
@@ -193,7 +325,11 @@ fn details(loads: &[Load<'_>]) -> Vec<String> {
 }
 
 /// What runs without an application say.
-fn of_processes(runs: &[&Run], loads: &[Load<'_>]) -> (String, Vec<String>) {
+fn of_processes(runs: &[&Run]) -> (String, Vec<String>) {
+    if let [run] = runs {
+        return (format!("{}.", capital(&without(run))), Vec::new());
+    }
+    let loads = loads(ANY, runs);
     let moved = |run: &&&Run| {
         let names = ["read_mb_s", "written_mb_s"];
         names.map(|name| of(run, name).unwrap_or(0.0)).iter().sum()
@@ -226,7 +362,7 @@ fn of_processes(runs: &[&Run], loads: &[Load<'_>]) -> (String, Vec<String>) {
             _ => load.under(&said.join("; ")),
         }
     });
-    (headline, details.chain(more_loads(loads)).collect())
+    (headline, details.chain(more_loads(&loads)).collect())
 }
 
 /// How many loads are not told one by one, if any.
@@ -241,36 +377,7 @@ fn capital(text: &str) -> String {
     first.unwrap_or_default() + letters.as_str()
 }
 
-/// What one run says.
-fn alone(run: &Run) -> String {
-    match (of(run, "startup_s"), of(run, "not_up")) {
-        (Some(_), _) => format!("the application is up after {}", after(run)),
-        (None, Some(_)) => format!("the application {}", not_up(&[run])),
-        (None, None) => without(run),
-    }
-}
-
-/// After how long an application was up; of several start-ups the mean, how many these were, and how many were not up.
-fn after(run: &Run) -> String {
-    let took = seconds(of(run, "startup_s").unwrap_or(0.0));
-    let count = |name: &str| of(run, name).unwrap_or(0.0);
-    match (count("up"), count("not_up")) {
-        (up, 0.0) if up < 2.0 => took,
-        (up, 0.0) => format!("{took} on average over {up} start-ups"),
-        (up, not) => format!("{took} on average over {up} of {} start-ups", up + not),
-    }
-}
-
-/// Why it was not up, whichever of these one looks at.
-fn not_up(runs: &[&Run]) -> &'static str {
-    let failed = |run: &&Run| of(run, "failed").is_some_and(|failed| failed > 0.0);
-    match runs.iter().any(failed) {
-        true => "was not up when the run ended, or requests of it failed",
-        false => "was not up when the run ended",
-    }
-}
-
-/// The same of a run without an application.
+/// What a run without an application says.
 fn without(run: &Run) -> String {
     let moved = |name: &str| number(of(run, name).unwrap_or(0.0));
     let moves = format!(
@@ -302,6 +409,17 @@ mod tests {
 
     use super::*;
     use crate::outcome::{Number, ProcessFound};
+
+    /// How often an application was up and after how long, was not, and failed.
+    fn application(name: &str, [up, not_up, failed]: [u64; 3], took: f64) -> ApplicationFound {
+        ApplicationFound {
+            name: name.to_owned(),
+            up,
+            not_up,
+            failed,
+            mean_s: (up > 0).then_some(took),
+        }
+    }
 
     fn run((load, choice): (&str, &str), numbers: &[(&str, f64)]) -> Run {
         let numbers = numbers
@@ -420,18 +538,93 @@ mod tests {
     fn several_start_ups_are_told_by_their_mean_and_equals_together() {
         let twice = [("not_up", 0.0), ("up", 2.0), ("startup_s", 1.5)];
         let fell = [("not_up", 1.0), ("up", 1.0), ("startup_s", 3.0)];
-        let failed = [("not_up", 1.0), ("up", 0.0), ("failed", 7.0)];
+        let failed = [("not_up", 2.0), ("up", 0.0)];
+        let of_failed = |not_up| Run {
+            applications: vec![application("bash", [0, not_up, 1], 0.0)],
+            ..run(("", "d"), &failed)
+        };
+        let alone = |run: &Run| told(std::slice::from_ref(run)).0;
+        assert_eq!(
+            alone(&Run {
+                measures: run(("", ""), &[("not_up", 1.0)]).measures,
+                ..of_failed(0)
+            }),
+            "The application was not up, as requests of it failed."
+        );
         let runs = [
             run(("", "a"), &twice),
             run(("", "b"), &fell),
             run(("", "c"), &twice),
-            run(("", "d"), &failed),
+            of_failed(1),
         ];
         assert_eq!(
             told(&runs).0,
             "The application is up after 1.5 s on average over 2 start-ups with a and c and 3 s on average over 1 of 2 start-ups with b; with d it was not up when the run \
              ended, or requests of it failed."
         );
+    }
+
+    /// Two applications in a run; the second one takes twice as long, or is not up.
+    fn both(load: &str, choice: &str, took: f64, [up, not_up, failed]: [u64; 3]) -> Run {
+        let [bash, xterm] = [[1, 0, 0], [up, not_up, failed]];
+        Run {
+            applications: vec![
+                application("bash", bash, took),
+                application("xterm", xterm, 2.0 * took),
+            ],
+            ..run((load, choice), &[("not_up", 0.0), ("startup_s", 99.0)])
+        }
+    }
+
+    #[test]
+    fn each_of_several_applications_is_named() {
+        let (up, twice) = ([1, 0, 0], [2, 0, 1]);
+        let alone = |run: Run| told(&[run]).0;
+        assert_eq!(
+            alone(both("", "", 0.5, up)),
+            "bash is up after 0.5 s. xterm is up after 1 s."
+        );
+        assert_eq!(
+            alone(both("", "", 0.5, [0, 0, 0])),
+            "bash is up after 0.5 s. xterm was not up when the run ended."
+        );
+        let (headline, _) = told(&[
+            both("", "none", 5.0, twice),
+            both("", "bfq", 0.5, [0, 0, 1]),
+        ]);
+        assert_eq!(
+            headline,
+            "bash is up after 0.5 s with bfq and 5 s with none. xterm is up after 10 s on average over 2 of 3 start-ups with none; \
+             with bfq it was not up, as requests of it failed."
+        );
+        let (headline, details) = told(&[
+            both("beside=0r0w", "none", 2.0, up),
+            both("beside=0r0w", "bfq", 2.0, up),
+            both("beside=9w-seq", "none", 50.0, [0, 1, 0]),
+            both("beside=9w-seq", "bfq", 3.0, [0, 1, 0]),
+        ]);
+        assert_eq!(
+            headline,
+            "bash is up first with bfq under beside=9w-seq (3 s). Under beside=0r0w (2 s) bash takes the same with all choices. \
+             Under beside=0r0w (4 s) xterm takes the same with all choices. Under beside=9w-seq xterm is up with no choice."
+        );
+        assert_eq!(details.len(), 4);
+        assert_eq!(
+            details[3],
+            "Under beside=9w-seq: in each run xterm was not up when the run ended."
+        );
+    }
+
+    #[test]
+    fn of_many_applications_some_are_named() {
+        let all = (1..=6).map(|number| application(&format!("a{number}"), [1, 0, 0], 1.0));
+        let run = Run {
+            applications: all.collect(),
+            ..up("", "", 1.0)
+        };
+        let (headline, details) = told(&[run]);
+        assert!(headline.ends_with("a4 is up after 1 s."), "{headline}");
+        assert_eq!(details, ["2 more applications stand in the table."]);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::host::beside::{self, Beside};
 use crate::host::startup::{self, Startup};
 use crate::host::told::{self, Process, Step};
 use crate::host::{Machine, Settings};
-use crate::outcome::{Number, ProcessFound};
+use crate::outcome::{ApplicationFound, Number, ProcessFound};
 
 /// The volume, if nothing is said, in blocks: 160 GB, or the whole drive where that is smaller.
 const VOLUME: u64 = 160_000_000_000 / BLOCK_BYTES;
@@ -92,6 +92,10 @@ impl Workload for Host {
 
     fn processes(&self) -> Vec<ProcessFound> {
         self.0.processes()
+    }
+
+    fn applications(&self) -> Vec<ApplicationFound> {
+        self.0.applications()
     }
 
     fn measures(&self) -> Vec<(&'static str, Number)> {

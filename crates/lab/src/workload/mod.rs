@@ -14,7 +14,7 @@ use nearslot_core::registry::{ConfigError, Kind, KindCard, KnobValue, Knobs, Of,
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::{Blocks, Duration, Instant};
 
-use crate::outcome::{Number, ProcessFound};
+use crate::outcome::{ApplicationFound, Number, ProcessFound};
 
 use self::closed::Refill;
 use self::told::Told;
@@ -215,6 +215,11 @@ pub trait Workload: Send {
 
     /// What its processes have done, if it is made of such.
     fn processes(&self) -> Vec<ProcessFound> {
+        Vec::new()
+    }
+
+    /// How soon each application was up that it was to start.
+    fn applications(&self) -> Vec<ApplicationFound> {
         Vec::new()
     }
 

@@ -267,6 +267,25 @@ fn a_start_up_that_never_began_is_not_up() {
     assert_eq!(number(&told, "not_up"), 1.0);
 }
 
+/// One that fails, one that lasts too long, and one that is not started at all: each is told as what it is.
+#[test]
+fn applications_are_told_apart_by_why_they_are_not_up() {
+    let text = "[workload]\nname = 'host'\nseconds = 2\n[[workload.process]]\nname = 'one'\ntimes = 1\nsteps = [{ start = 'bash' }, { think_ms = 1000 }, { start = 'lowriter' }]\n\
+                [[workload.process]]\nname = 'two'\nafter = ['one']\ntimes = 1\nsteps = [{ start = 'xterm' }]";
+    let told = served_failing(text, Some(3)).made.workload.applications();
+    let told = told
+        .iter()
+        .map(|one| (&*one.name, [one.up, one.not_up, one.failed]));
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        [
+            ("bash", [0, 0, 1]),
+            ("lowriter", [0, 1, 0]),
+            ("xterm", [0, 0, 0])
+        ]
+    );
+}
+
 #[test]
 fn an_application_lies_in_the_front_half_of_the_volume_and_its_writes_can_be_left_out() {
     let told = |settings: &str| {
@@ -306,4 +325,20 @@ fn how_long_start_ups_took_is_told_on_average() {
     // 10.001 and 1.001 ms.
     assert!((took - 0.005_501).abs() < 1e-8, "{took}");
     assert_eq!(number(&told, "up"), 2.0);
+    let each = told.made.workload.applications();
+    let each: Vec<_> = each
+        .iter()
+        .map(|one| {
+            let name = one.name.rsplit('/').next();
+            (name, [one.up, one.not_up, one.failed], one.mean_s)
+        })
+        .collect();
+    let (slow, fast) = (Some(0.010_001), Some(0.001_001));
+    assert_eq!(
+        each,
+        [
+            (Some("slow.csv"), [1, 0, 0], slow),
+            (Some("fast.csv"), [1, 0, 0], fast)
+        ]
+    );
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use nearslot_lab::host;
 use nearslot_lab::outcome::{
-    Declared, Number, ProcessFound, Results, Run, Series, StartUp, StreamResponse,
+    ApplicationFound, Declared, Number, ProcessFound, Results, Run, Series, StartUp, StreamResponse,
 };
 use serde_json::json;
 
@@ -70,6 +70,13 @@ pub(crate) fn starting() -> Results {
             max_s: up,
             ..process("launch", launched)
         });
+        run.applications = vec![ApplicationFound {
+            name: "xterm".to_owned(),
+            up: u64::from(up.is_some()),
+            not_up: u64::from(up.is_none()),
+            failed: 0,
+            mean_s: up,
+        }];
         let others = [
             (launched + 2, "journal"),
             (launched + 3, "xterm"),
@@ -84,6 +91,29 @@ pub(crate) fn starting() -> Results {
             ("held_s", 0.0),
         ];
         measure(run, &numbers, up.map(|took| ("startup_s", took)))
+    }))
+}
+
+/// The same of two applications, of which the second takes twice as long, with two choices under one load; with the first of them the second one fails.
+pub(crate) fn two_applications() -> Results {
+    let mut runs = starting().runs;
+    let runs = [3, 5].map(|index| std::mem::take(&mut runs[index]));
+    of_runs(runs.into_iter().enumerate().map(|(index, mut run)| {
+        let xterm = &mut run.applications[0];
+        let bash = ApplicationFound {
+            name: "bash".to_owned(),
+            mean_s: xterm.mean_s.map(|took| took / 2.0),
+            ..xterm.clone()
+        };
+        if index == 0 {
+            (xterm.up, xterm.failed, xterm.mean_s) = (0, 1, None);
+        } else {
+            xterm.up = 2;
+            xterm.not_up = 1;
+        }
+        run.applications.insert(0, bash);
+        run.load.clear();
+        run
     }))
 }
 

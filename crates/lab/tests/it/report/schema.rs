@@ -119,6 +119,10 @@ fn hosts_are_valid_and_tell_when_applications_were_started() {
     let began = &value["runs"][8]["series"]["startups"][0]["began_s"];
     assert_eq!(began.as_f64(), Some(7.0));
     assert_valid(&serde_json::to_value(hosts::alone()).unwrap());
+    assert_valid(&serde_json::to_value(hosts::two_applications()).unwrap());
+    let mut more = value.clone();
+    more["runs"][8]["applications"][0]["later_s"] = json!(1);
+    assert!(!validator().is_valid(&more));
     let mut more = value;
     more["runs"][8]["series"]["startups"][0]["later_s"] = json!(1);
     assert!(!validator().is_valid(&more));

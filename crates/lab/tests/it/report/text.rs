@@ -13,6 +13,7 @@ use nearslot_lab::scenario::{Load, Scenario};
 use nearslot_lab::sim::Control;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
+use crate::report::hosts;
 use crate::report::sample::{POLICIES, SMALL, judged, results, verdict};
 
 fn written(results: &Results, format: Format) -> Vec<u8> {
@@ -50,6 +51,91 @@ fn the_table_has_the_ranking_and_what_it_rests_on() {
     ] {
         assert!(text.contains(fact), "{fact:?} is missing in\n{text}");
     }
+}
+
+/// What stands in the rows of a table whose heading begins with this, without the rule below it.
+fn rows(text: &str, heading: &str) -> Vec<String> {
+    let lines = text
+        .lines()
+        .skip_while(|line| !line.trim_start().starts_with(heading));
+    let lines = lines.skip_while(|line| !line.contains('─')).skip(1);
+    let rows = lines.take_while(|line| !line.trim().is_empty());
+    rows.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect()
+}
+
+/// Process by process, each with all runs; readers of one description are one row.
+#[test]
+fn runs_of_hosts_have_a_table_of_processes() {
+    let mut starting = hosts::starting();
+    starting.runs.retain(|run| run.load == "beside=4r4w-rand");
+    let found = rows(&table(&starting, None), "process");
+    let told = |who: &str, sched: &str, numbers: &str| {
+        format!("{who} sched={sched} beside=4r4w-rand {numbers}")
+    };
+    let expected = [
+        told(
+            "reader-1 to reader-4, together",
+            "none",
+            "10000 4.00e-4 0.900 29.27 0.000 0.000",
+        ),
+        told(
+            "reader-1 to reader-4, together",
+            "mq-deadline",
+            "10000 4.00e-4 0.900 28.84 0.000 0.000",
+        ),
+        told(
+            "reader-1 to reader-4, together",
+            "bfq",
+            "10000 4.00e-4 0.900 0.661 0.000 0.000",
+        ),
+        told(
+            "writer-1 to writer-4, together",
+            "none",
+            "26000 4.00e-4 0.900 0.000 29.27 50.00",
+        ),
+        told(
+            "writer-1 to writer-4, together",
+            "mq-deadline",
+            "26000 4.00e-4 0.900 0.000 28.84 50.00",
+        ),
+        told(
+            "writer-1 to writer-4, together",
+            "bfq",
+            "26000 4.00e-4 0.900 0.000 0.661 50.00",
+        ),
+        told("launch", "none", "0 – – 0.000 0.000 0.000"),
+        told("launch", "mq-deadline", "0 – – 0.000 0.000 0.000"),
+        told("launch", "bfq", "1 1.340 1.340 0.000 0.000 0.000"),
+    ];
+    assert_eq!(found, expected);
+    let late = rows(&table(&hosts::alone(), None), "process");
+    assert_eq!(late.len(), 6, "{late:?}");
+    assert_eq!(
+        late[0],
+        "db-1 to db-2, together sched=none 490 – 0.078 0.600 1.900 0.400 0.000"
+    );
+    assert!(late[5].starts_with("player sched=bfq 500 14 "), "{late:?}");
+}
+
+#[test]
+fn of_several_applications_each_is_named_with_its_time() {
+    let text = table(&hosts::two_applications(), None);
+    let found = rows(&text, "run");
+    assert!(
+        found[0].starts_with("sched=none beside=5r-seq bash 5.850 "),
+        "{text}"
+    );
+    assert_eq!(found[1], "xterm not up");
+    assert!(
+        found[2].starts_with("sched=bfq beside=5r-seq bash 0.090 "),
+        "{text}"
+    );
+    assert_eq!(found[3], "xterm 0.181 (2 of 3)");
+    let headline = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = "bash is up after 0.09 s with sched=bfq and 5.85 s with sched=none. xterm is up after 0.181 s on average over 2 of 3 start-ups with sched=bfq; \
+                with sched=none it was not up, as requests of it failed.";
+    assert!(headline.contains(told), "{text}");
 }
 
 #[test]
