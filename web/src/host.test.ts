@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 import { describe, expect, test } from "vitest";
 
-import { type Group, idle, isHost, moved, otherStreams, roundGroups, scale, startGroups, startInWords, starts, upAfter } from "./host";
+import { type Group, idle, isHost, leftOut, moved, otherStreams, roundGroups, scale, startGroups, startInWords, starts, upAfter } from "./host";
 import { columns } from "./panels/columns";
 import { parse, type Payload, type Run } from "./wire";
 
@@ -44,7 +44,17 @@ describe("runs of a host", () => {
     expect(rows(of("bfq", "5r-seq")).note).toBe("");
     expect(rows(with_(of("bfq", "5r-seq"), { up: 2 })).note).toBe("mean of 2");
     expect(rows(with_(of("bfq", "5r-seq"), { up: 1, not_up: 2 })).note).toBe("1 of 3");
-    expect(rows(with_(of("none", "4r4w-rand"), { failed: 7 })).missing).toBe(`not up after 60${NARROW}s, requests failed`);
+    const never = (not_up: number, failed: number) => ({ ...of("none", "4r4w-rand"), applications: [{ name: "xterm", up: 0, not_up, failed, mean_s: null }] });
+    expect(rows(never(0, 1)).missing).toBe("not up: requests failed");
+    expect(rows(never(1, 1)).missing).toBe(`not up after 60${NARROW}s, or requests failed`);
+    // A request of another process that failed is none of the application.
+    expect(rows(with_(never(1, 0), { failed: 7 })).missing).toBe(`not up after 60${NARROW}s`);
+    expect(leftOut([of("bfq", "5r-seq")])).toBeNull();
+    expect(leftOut([never(0, 1), of("bfq", "5r-seq")])).toBe("One run is left out: requests of the application failed while it started.");
+    expect(leftOut([never(0, 1), never(1, 0), never(1, 1)])).toBe("3 runs are left out: the application was not up when the run ended; in 1 of them requests of it failed.");
+    expect(leftOut([never(1, 0)])).toBe("One run is left out: the application was not up when the run ended.");
+    const two = [...of("bfq", "5r-seq").applications, { name: "bash", up: 0, not_up: 1, failed: 0, mean_s: null }];
+    expect(rows({ ...of("bfq", "5r-seq"), applications: two }).note).toBe(`xterm 181${NARROW}ms, bash not up`);
     const run = of("bfq", "0r0w");
     const startups = [{ began_s: 1, up_s: 2 }, { began_s: 3, up_s: null }];
     expect(startInWords({ ...run, series: { ...run.series!, startups } })).toBe(`first started at 1${NARROW}s, 1 of 2 start-ups up`);

@@ -10,9 +10,10 @@ export const HOST = "host";
 const UP_AFTER = "startup_s";
 const UP = "up";
 const NOT_UP = "not_up";
-const FAILED = "failed";
 const READ = "read_mb_s";
 const WRITTEN = "written_mb_s";
+/** Applications that are named beside a bar. */
+const NAMED = 4;
 /** Nobody beside the application. */
 const NOBODY = "0r0w";
 
@@ -50,14 +51,35 @@ export function upAfter(run: Run): number | null {
 /** How long the first application had until the run ended, in seconds; of a run without series, how long the run was. */
 const given = (run: Run) => run.duration_s - (run.series?.startups[0]?.began_s ?? 0);
 
-/** That none was up, and after how long. */
-function notUp(run: Run): string {
-  const failed = (measure(run, FAILED) ?? 0) > 0 ? ", requests failed" : "";
-  return run.series?.startups.length ? `not up after ${span(given(run))}${failed}` : `not up at the end, ${span(given(run))}${failed}`;
+/** Whether a run has start-ups of which requests failed, and such as had not ended when it did. */
+function whyNotUp({ applications }: Run): { failed: boolean; late: boolean } {
+  const failed = applications.some((one) => one.failed > 0);
+  return { failed, late: !failed || applications.some((one) => one.not_up > 0) };
 }
 
-/** Of several start-ups, of how many the time is the mean. */
+/** That none was up, and after how long, or that requests of it failed. */
+function notUp(run: Run): string {
+  const { failed, late } = whyNotUp(run);
+  if (!late) return "not up: requests failed";
+  const also = failed ? ", or requests failed" : "";
+  return run.series?.startups.length ? `not up after ${span(given(run))}${also}` : `not up at the end, ${span(given(run))}${also}`;
+}
+
+/** Which of these runs have no time until the application was up, and why; null where all have one. */
+export function leftOut(runs: readonly Run[]): string | null {
+  const down = runs.filter((run) => upAfter(run) === null);
+  if (down.length === 0) return null;
+  const failed = down.filter((run) => !whyNotUp(run).late).length;
+  const those = down.length === 1 ? "One run is" : `${down.length} runs are`;
+  if (failed === down.length) return `${those} left out: requests of the application failed while it started.`;
+  const some = failed === 0 ? "" : `; in ${failed} of them requests of it failed`;
+  return `${those} left out: the application was not up when the run ended${some}.`;
+}
+
+/** Of several applications how soon each was up; of several start-ups of one, of how many the time is the mean. */
 function ofHowMany(run: Run): string {
+  const each = run.applications.map(({ name, mean_s }) => `${name} ${mean_s === null ? "not up" : span(mean_s)}`);
+  if (each.length > 1) return each.slice(0, NAMED).join(", ") + (each.length > NAMED ? `, ${each.length - NAMED} more` : "");
   const [up, not] = [measure(run, UP) ?? 0, measure(run, NOT_UP) ?? 0];
   return up + not > 1 && up > 0 ? `${not > 0 ? `${count(up)} of ` : "mean of "}${count(up + not)}` : "";
 }

@@ -53,6 +53,7 @@ describe("the sample that Rust wrote", () => {
       settings: Object.fromEntries(run.settings),
       lost: run.lost ?? undefined,
       processes: run.processes.length > 0 ? run.processes : undefined,
+      applications: run.applications.length > 0 ? run.applications : undefined,
       series: run.series && { ...run.series, startups: run.series.startups.length > 0 ? run.series.startups : undefined },
     }));
     expect({ ...rest, seed: Number(seed), runs: plain }).toEqual(raw);
@@ -64,6 +65,7 @@ test("the sample of hosts tells when applications were started and up", () => {
   expect(results.runs[3]?.processes.map(({ name }) => name)).toContain("reader-5");
   expect(results.runs.map((run) => run.series?.startups[0]?.up_s)).toContain(null);
   expect(results.runs[0]?.series?.startups).toEqual([{ began_s: 0, up_s: 0.0614 }]);
+  expect(results.runs[0]?.applications).toEqual([{ name: "xterm", up: 1, not_up: 0, failed: 0, mean_s: 0.0614 }]);
   const wrong = (value: any) => (value.results.runs[0].series.startups[0].later_s = 1);
   expect(() => parse(changed(wrong, fixture("hosts")))).toThrow("runs[0].series.startups[0]: unknown key later_s");
 });

@@ -187,6 +187,14 @@ const processFound = object({
   failed: count,
 });
 
+const applicationFound = object({
+  name: text,
+  up: count,
+  not_up: count,
+  failed: count,
+  mean_s: nullable(number),
+});
+
 const lostBlocks = object({
   blocks: count,
   extents: list(object({ first_block: count, blocks: count })),
@@ -203,6 +211,7 @@ const runShape = object({
   volume_responses: list(volumeResponse),
   stream_responses: list(streamResponse),
   processes: list(processFound),
+  applications: list(applicationFound),
   requests: count,
   warmup_requests: count,
   operations: dictionary(count),
@@ -238,9 +247,9 @@ const runShape = object({
   series: nullable(series),
 });
 
-/** A run; its series may be left out, what was lost where nothing was, and processes where it is of no host. */
+/** A run; its series may be left out, what was lost where nothing was, processes where it is of no host, and applications where none was to start. */
 const run: Parser<Parsed<typeof runShape>> = (value, path) =>
-  runShape(isObject(value) ? { series: null, lost: null, processes: [], ...value } : value, path);
+  runShape(isObject(value) ? { series: null, lost: null, processes: [], applications: [], ...value } : value, path);
 
 const word = oneOf("faster", "slower", "equal", "undecided", "too few requests", "overloaded", "failed", "other failed", "wrong blocks", "other wrong blocks");
 
