@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from nearslot.errors import ConfigError
-from nearslot.experiments.frame import Claim, summary
+from nearslot.experiments.frame import NAME_MAX, Claim, summary
 from nearslot.experiments.verdict import (
     Check,
     ClaimVerdict,
@@ -131,6 +132,13 @@ def test_kinds_are_counted_apart_and_quick_runs_are_provisional() -> None:
     assert rows["formula only"] == ["0", "1", "0", "0"]
     assert rows["our own"] == ["0", "0", "0", "1"]
     assert rows["information"][0] == "1"
+    listed = told.splitlines()[6:]
+    each = [f"{found}:\n  X        s" for found in ("does not hold", "undecided", "not testable")]
+    assert listed == "\n".join(each).splitlines()
+    long = replace(claim(Kind.OWN, FAILS), id="V10", statement="far more words " * 20)
+    named = summary([long]).splitlines()[-1]
+    assert named.startswith("  V10      far more words")
+    assert len(named) <= 11 + NAME_MAX
     assert "provisional" not in told
     assert "provisional" in summary([claim(Kind.ORDER, HOLDS, provisional=True)])
     assert claim(Kind.ORDER, HOLDS, provisional=True).says == "holds, provisional"

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, asdict, dataclass, field, fields, replace
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from .. import _native
@@ -258,8 +259,13 @@ class Study(Generic[Asked]):
     experiments: Sequence[Experiment[Asked]]
 
 
+NAME_MAX = 90
+"""Letters of a claim that are told beside its number."""
+
+
 def summary(claims: Iterable[Claim]) -> str:
-    """A table that counts the claims of each kind by their verdict."""
+    """Counts the claims of each kind by their verdict, and lists by name those that do not hold."""
+    claims = list(claims)
     counts: dict[Kind, Counter[ClaimVerdict]] = {kind: Counter() for kind in Kind}
     told = 0
     provisional = False
@@ -274,6 +280,11 @@ def summary(claims: Iterable[Claim]) -> str:
         if kind is not Kind.INFORMATION:
             lines.append(f"{kind.value:26}" + "".join(f"{count[one]:16}" for one in ClaimVerdict))
     lines.append(f"{Kind.INFORMATION.value:26}{told:16} told, nothing decided")
+    for verdict in ClaimVerdict:
+        if verdict is not ClaimVerdict.HOLDS:
+            those = [claim for claim in claims if claim.verdict is verdict]
+            lines += [f"{verdict.value}:"] if those else []
+            lines += [f"  {claim.id:8} {shorten(claim.statement, NAME_MAX)}" for claim in those]
     if provisional:
         lines.append("provisional: coarse grids and short runs decided, --quick was asked for")
     return "\n".join(lines)
