@@ -439,18 +439,6 @@ fn a_baseline_that_is_no_choice_of_the_grid_is_refused() {
     );
 }
 
-/// No run of a host is held against another, so none is named for it, also where it is a choice.
-#[test]
-fn a_baseline_of_hosts_is_refused() {
-    let words = "compare --workload host:beside=1r-seq:seconds=1 --drive null --sched fcfs,bfq";
-    let words = words.split(' ').chain(["--baseline", "fcfs"]);
-    refused(
-        &nearslot(&words.collect::<Vec<_>>()),
-        2,
-        &["baseline = fcfs (allowed: left out for hosts", "not ranked"],
-    );
-}
-
 #[test]
 fn messages_of_settings_say_what_is_allowed_and_what_would_do() {
     let desk = Desk::new();

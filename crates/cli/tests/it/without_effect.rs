@@ -249,6 +249,16 @@ fn what_has_an_effect_in_one_run_is_a_comparison() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// No run of a host is held against another, so none is named for it, also where it is a choice.
+#[test]
+fn a_baseline_of_hosts_is_refused() {
+    let words = "compare --workload host:beside=1r-seq:seconds=1 --drive null --sched fcfs,bfq --baseline fcfs";
+    let output = nearslot(&words.split(' ').collect::<Vec<_>>());
+    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+    let expected = "baseline = fcfs (allowed: left out for hosts: which requests come hangs on the answers, so runs are not ranked";
+    assert!(told(&output).contains(expected), "{}", told(&output));
+}
+
 /// What a synthetic load asks for is known beforehand.
 #[test]
 fn a_load_that_is_made_has_reads_and_writes_or_not() {
