@@ -1,11 +1,10 @@
-//! For a single run, response times of each volume and of each stream of its trace, as little tables; and of hosts what processes have done.
+//! For a single run, response times of each volume and of each stream of its trace, as little tables.
 
 use std::cmp::Reverse;
 
 use comfy_table::{Cell, CellAlignment, Table};
 
 use super::facts::{RULE, dash, plain};
-use super::hosts;
 use crate::number::number;
 use crate::outcome::Run;
 
@@ -23,18 +22,11 @@ pub(super) struct Groups {
     pub(super) more: usize,
 }
 
-/// The tables; of several runs that of processes alone.
+/// The tables; none unless there is one run.
 pub(super) fn groups(runs: &[Run]) -> Vec<Groups> {
-    let responses = match runs {
-        [run] => responses(run).into(),
-        _ => Vec::new(),
+    let [run] = runs else {
+        return Vec::new();
     };
-    let all = responses.into_iter().chain([hosts::processes(runs)]);
-    all.flatten().collect()
-}
-
-/// Response times of volumes and streams.
-fn responses(run: &Run) -> [Option<Groups>; 2] {
     let volumes = run.volume_responses.iter().map(|one| {
         let times = [one.mean_ms, one.p50_ms, one.p99_ms, one.max_ms];
         (plain(&one.device), [one.requests, one.failed], times)
@@ -48,7 +40,7 @@ fn responses(run: &Run) -> [Option<Groups>; 2] {
         let name = format!("{name}, {}s", one.op);
         (name, [one.requests, one.failed], times)
     });
-    [
+    let tables = [
         group(
             ("volume", "volumes, with fewer requests"),
             volumes.collect(),
@@ -59,7 +51,8 @@ fn responses(run: &Run) -> [Option<Groups>; 2] {
             streams.collect(),
             run,
         ),
-    ]
+    ];
+    tables.into_iter().flatten().collect()
 }
 
 /// A table of these rows, if there are any.

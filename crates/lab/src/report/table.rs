@@ -182,7 +182,8 @@ pub fn table(results: &Results, width: Option<u16>) -> String {
     if let Some(beside) = traced::beside(&results.runs) {
         let _ = writeln!(text, "\n{}", beside.trim_fmt());
     }
-    for Groups { table, of, more } in groups::groups(&results.runs) {
+    let groups = groups::groups(&results.runs).into_iter();
+    for Groups { table, of, more } in groups.chain(hosts::processes(&results.runs)) {
         let _ = writeln!(text, "\n{}", table.trim_fmt());
         if more > 0 {
             let more = format!("and {more} more of the {of}; --format json has all");
