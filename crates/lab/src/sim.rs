@@ -247,6 +247,7 @@ fn carry_out(
             observer.started(now, *drive, command, origin, stack);
             drives.submit(now, *drive, command);
         }
+        Action::Offer { drive, io, offer } => drives.drives[drive.index()].offer(*io, offer),
         // No data are simulated.
         Action::Join { .. }
         | Action::Fold { .. }

@@ -170,7 +170,7 @@ impl StackConfig {
             if drive.depth() > 1 && has_arm && free.is_some() {
                 return Err(queue::no_open_addresses(drive.depth(), place).into());
             }
-            lanes.push(self.lane(&*turned, index, drive.depth())?);
+            lanes.push(self.lane(&*turned, index, &*drive)?);
             drives.push(drive);
         }
         let memory = self.memory(&placement.shape(), survivors)?;
@@ -234,16 +234,22 @@ impl StackConfig {
     }
 
     /// The queue of a drive.
-    fn lane(&self, blueprint: &dyn Blueprint, drive: u16, depth: u32) -> Result<Lane, ConfigError> {
+    fn lane(
+        &self,
+        blueprint: &dyn Blueprint,
+        index: u16,
+        drive: &dyn Drive,
+    ) -> Result<Lane, ConfigError> {
         Ok(Lane {
-            scheduler: self.on_drive::<dyn Scheduler>(blueprint, drive)?,
+            scheduler: self.on_drive::<dyn Scheduler>(blueprint, index)?,
             oracle: match self.offered || self.parts.ask(<dyn Oracle>::CARD.key)? {
-                true => self.on_drive::<dyn Oracle>(blueprint, drive)?,
-                false => unasked(self.on_drive::<dyn Oracle>(blueprint, drive)?),
+                true => self.on_drive::<dyn Oracle>(blueprint, index)?,
+                false => unasked(self.on_drive::<dyn Oracle>(blueprint, index)?),
             },
             capacity: blueprint.capacity(),
-            depth,
-            merging: *self.on_drive::<Merging>(blueprint, drive)?,
+            depth: drive.depth(),
+            lands: drive.lands(),
+            merging: *self.on_drive::<Merging>(blueprint, index)?,
         })
     }
 

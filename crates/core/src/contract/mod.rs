@@ -14,7 +14,7 @@ use crate::freemap::{FreeMap, Room, Slot, Span, Tracks, Uncountable};
 use crate::ids::{DriveId, IoId, StreamId};
 use crate::io::{Command, DriveDone, Extrapolated, Io, RecoveryRead, Tag, Unwritten, WriteCache};
 use crate::measure::{Measure, Tell};
-use crate::offer::{Legal, OfferId, Offers};
+use crate::offer::{Legal, Offer, OfferId, Offers};
 use crate::op::Op;
 use crate::plan::Plan;
 use crate::position::{
@@ -481,6 +481,16 @@ pub trait Drive: Send {
     /// How many commands it may have at a time.
     fn depth(&self) -> u32 {
         1
+    }
+
+    /// Whether it chooses the places of range writes by itself.
+    fn lands(&self) -> bool {
+        false
+    }
+
+    /// What the command offers that comes next, a range write. A drive that does not choose by itself never gets one.
+    fn offer(&mut self, _io: IoId, _offer: &Arc<Offer>) {
+        panic!("a drive that does not choose places was offered some");
     }
 
     /// Take a command. The drive must have room for it.

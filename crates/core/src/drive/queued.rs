@@ -6,6 +6,10 @@
 //! keeps its place: it waits for all that came before, and all that comes later waits for it, as a flush in the ATA command set
 //! is not queued. Time in the drive's queue is no part of a command's cost.
 //!
+//! It chooses the places of range writes: a command comes with what it offers, waits among the others, and its completion says where it
+//! has landed. Who sends it leaves out what others have taken before; that those which the drive has do not overlap is its own affair, by the
+//! table and the rule that all have ([`Offers`]).
+//!
 //! What a host can know of such a drive is less ([`HostOracle`]): which commands it sent, and which have ended. Source: Serial ATA
 //! revision 3.x, native command queueing, 32 commands. O(depth) memory; a command costs what its scheduler costs.
 
@@ -19,8 +23,8 @@ use crate::freemap::{FreeMap, Room, Tracks, Uncountable};
 use crate::ids::{IoId, StreamId};
 use crate::io::{Command, DriveDone, Extrapolated, Io, Unwritten, WriteCache};
 use crate::measure::Tell;
-use crate::offer::{Legal, Offers};
-use crate::op::Op;
+use crate::offer::{Legal, Offer, OfferId, Offers};
+use crate::op::{Cost, Failure, Op, Status};
 use crate::position::{
     ArmPosition, Arrival, Candidate, Choice, FreePlace, Landing, Place, Predicted, Search,
 };
@@ -93,6 +97,9 @@ impl QueuedBlueprint {
             timer: None,
             sequence: 0,
             offers: Offers::default(),
+            comes: Vec::new(),
+            exhausted: VecDeque::new(),
+            told_from: Instant::ZERO,
             streams: Streams::default(),
         })
     }
@@ -192,8 +199,14 @@ struct QueuedDrive {
     /// When a scheduler that waits wants to be asked again.
     timer: Option<Instant>,
     sequence: u64,
-    /// None.
+    /// Range writes that it has, and what they have taken.
     offers: Offers,
+    /// What commands offer that came and are not among those that are sorted, and how many completions of range writes there were then.
+    comes: Vec<(IoId, Arc<Offer>, u64)>,
+    /// Range writes with nothing left, which are to be told.
+    exhausted: VecDeque<DriveDone>,
+    /// When it was found out that something is to be told.
+    told_from: Instant,
     /// The drive knows of none.
     streams: Streams,
 }
@@ -206,12 +219,17 @@ impl QueuedDrive {
     /// Commands that it has.
     fn commands(&self) -> usize {
         let in_turn = usize::from(self.running == Some(Running::InTurn));
-        self.held.len() + self.behind.len() + in_turn
+        self.held.len() + self.behind.len() + self.exhausted.len() + in_turn
     }
 
     /// A read or write joins those that the firmware sorts.
     fn sort_in(&mut self, now: Instant, command: &Command) {
         self.sequence += 1;
+        let came = self.comes.iter().position(|(io, ..)| *io == command.io);
+        let offer = came.map(|index| {
+            let (_, offer, epoch) = self.comes.swap_remove(index);
+            self.offers.make(offer, command.len.0, epoch)
+        });
         let entry = self.held.vacant_entry();
         let io = Io {
             id: IoId(entry.key() as u32),
@@ -220,7 +238,7 @@ impl QueuedDrive {
             op: command.op,
             at: command.at,
             open: false,
-            offer: None,
+            offer,
             len: command.len,
             arrived: now,
             priority: 0,
@@ -238,14 +256,49 @@ impl QueuedDrive {
         self.drive.submit(now, command);
     }
 
+    /// A read or write starts that the firmware has chosen, a range write at this block of what it offers.
+    fn start_chosen(&mut self, now: Instant, id: IoId, at: Option<Pba>) {
+        let (io, command) = self.held[id.index()];
+        let mut command = command;
+        if let (Some(offer), Some(at)) = (io.offer, at) {
+            self.offers.land(offer, at.0);
+            command.at = at;
+        }
+        self.start(now, Running::Chosen(id.index()), &command);
+    }
+
+    /// Nothing is left of what a range write offers: it ends without being done.
+    fn exhaust(&mut self, now: Instant, id: IoId, offer: OfferId) {
+        let (io, command) = self.held.remove(id.index());
+        let done = DriveDone {
+            io: command.io,
+            op: command.op,
+            at: command.at,
+            len: command.len,
+            status: Status::Failed(Failure::Exhausted),
+            cost: Cost::default(),
+            arm: None,
+        };
+        self.offers.end(offer);
+        self.scheduler.done(now, &io, &done, &self.streams);
+        self.exhausted.push_back(done);
+        self.told_from = now;
+    }
+
     /// An idle drive starts something, if it has something to do.
     fn choose(&mut self, now: Instant) {
+        // One of which nothing is left makes room for the next choice.
+        while self.running.is_none() && self.chooses_again(now) {}
+    }
+
+    /// Chooses; whether it is to choose once more.
+    fn chooses_again(&mut self, now: Instant) -> bool {
         self.timer = None;
         if self.held.is_empty() {
             if let Some(command) = self.behind.pop_front() {
                 self.start(now, Running::InTurn, &command);
             }
-            return;
+            return false;
         }
         self.oracle.advance(now);
         let view = View {
@@ -259,9 +312,20 @@ impl QueuedDrive {
         };
         match self.scheduler.next(&view) {
             Next::Start(id) => {
-                let command = self.held[id.index()].1;
-                self.start(now, Running::Chosen(id.index()), &command);
+                let offer = self.held[id.index()].0.offer;
+                let landing = offer.map(|offer| view.nearest_offered(offer, Instant::NEVER));
+                match (offer, landing) {
+                    (Some(offer), Some(None)) => {
+                        self.exhaust(now, id, offer);
+                        return true;
+                    }
+                    (_, landing) => {
+                        let at = landing.flatten().map(|landing| landing.at);
+                        self.start_chosen(now, id, at);
+                    }
+                }
             }
+            Next::Land(id, at) => self.start_chosen(now, id, Some(at)),
             Next::Seek(at) => {
                 let command = Command::seek(at);
                 self.start(now, Running::OwnSeek, &command);
@@ -270,13 +334,14 @@ impl QueuedDrive {
                 assert!(instant > now, "a scheduler waits for what is past");
                 self.timer = Some(instant);
             }
-            Next::Place(..) | Next::Land(..) | Next::Empty => {
+            Next::Place(..) | Next::Empty => {
                 panic!(
                     "commands with addresses wait, and {} of them",
                     self.held.len()
                 )
             }
         }
+        false
     }
 
     /// The drive inside has ended what it did.
@@ -285,6 +350,9 @@ impl QueuedDrive {
         match self.running.take().expect("it did something") {
             Running::Chosen(key) => {
                 let (io, _) = self.held.remove(key);
+                if let Some(offer) = io.offer {
+                    self.offers.end(offer);
+                }
                 self.scheduler.done(now, &io, done, &self.streams);
             }
             Running::InTurn => {
@@ -302,6 +370,15 @@ impl QueuedDrive {
 impl Drive for QueuedDrive {
     fn depth(&self) -> u32 {
         self.depth
+    }
+
+    fn lands(&self) -> bool {
+        true
+    }
+
+    fn offer(&mut self, io: IoId, offer: &Arc<Offer>) {
+        let epoch = self.offers.taken().completions();
+        self.comes.push((io, Arc::clone(offer), epoch));
     }
 
     fn submit(&mut self, now: Instant, command: &Command) {
@@ -322,12 +399,17 @@ impl Drive for QueuedDrive {
     }
 
     fn next_event(&self) -> Option<Instant> {
-        self.drive.next_event().into_iter().chain(self.timer).min()
+        let told = (!self.exhausted.is_empty()).then_some(self.told_from);
+        let next = self.drive.next_event().into_iter();
+        next.chain(self.timer).chain(told).min()
     }
 
     fn advance(&mut self, now: Instant) -> Option<DriveDone> {
         if self.timer.is_some_and(|due| due <= now) {
             self.choose(now);
+        }
+        if let Some(done) = self.exhausted.pop_front() {
+            return Some(done);
         }
         while let Some(done) = self.drive.advance(now) {
             let own = self.running == Some(Running::OwnSeek);
@@ -423,7 +505,12 @@ impl<O: Oracle + ?Sized> Oracle for HostOracle<O> {
     fn observed(&mut self, now: Instant, done: &DriveDone) {
         let mut sent = self.sent.iter();
         let index = sent.position(|(command, _)| command.io == done.io);
-        let (command, sent) = self.sent.remove(index.expect("what ended was sent"));
+        let (mut command, sent) = self.sent.remove(index.expect("what ended was sent"));
+        if done.status == Status::Failed(Failure::Exhausted) {
+            return;
+        }
+        // Of a range write the drive has chosen the place.
+        command.at = done.at;
         self.truth.started(sent.max(self.ended), &command);
         self.truth.observed(now, done);
         self.ended = now;

@@ -213,6 +213,40 @@ impl Offer {
         }
     }
 
+    /// The offer without these runs of blocks, the highest first; none if nothing is left.
+    fn without(&self, runs: impl Iterator<Item = Range<u64>>) -> Option<Offer> {
+        let mut left = self.clone();
+        for run in runs {
+            left.form = match left.form {
+                Form::Bits { first, mut words } => {
+                    let end = first + words.len() as u64 * 64;
+                    for block in run.start.max(first)..run.end.min(end) {
+                        words[((block - first) / 64) as usize] &= !(1 << ((block - first) % 64));
+                    }
+                    Form::Bits { first, words }
+                }
+                Form::List(ranges) => {
+                    let cut = |range: &Range<u64>| {
+                        let below = range.start..range.end.min(run.start);
+                        let above = range.start.max(run.end)..range.end;
+                        let overlaps = range.start < run.end && run.start < range.end;
+                        match overlaps {
+                            true => [below, above],
+                            false => [range.clone(), 0..0],
+                        }
+                    };
+                    let parts = ranges.iter().flat_map(cut);
+                    Form::List(parts.filter(|range| !range.is_empty()).collect())
+                }
+            };
+        }
+        let empty = match &left.form {
+            Form::List(ranges) => ranges.is_empty(),
+            Form::Bits { words, .. } => words.iter().all(|word| *word == 0),
+        };
+        (!empty).then_some(left)
+    }
+
     /// What a write begins at a multiple of.
     pub fn align(&self) -> u64 {
         self.align

@@ -101,6 +101,21 @@ impl Offers {
         Arc::ptr_eq(&one.offer, &other.offer) && one.len == other.len && one.epoch == other.epoch
     }
 
+    /// What is left of it; none if nothing is.
+    pub fn left(&self, id: OfferId) -> Option<Arc<Offer>> {
+        let made = &self.made[id.key()];
+        let all = 0..made.offer.end();
+        let mut others = self.taken.overlapping(&all, made.epoch);
+        let left = match others.next() {
+            None => Arc::clone(&made.offer),
+            Some(highest) => {
+                let runs = std::iter::once(highest).chain(others);
+                Arc::new(made.offer.without(runs)?)
+            }
+        };
+        left.first(0, u64::MAX, made.len).map(|_| left)
+    }
+
     /// It begins at this block, which nobody else may have any more.
     ///
     /// # Panics
@@ -118,15 +133,16 @@ impl Offers {
         made.landed = Some(range);
     }
 
-    /// Where it has landed has turned out to be bad. It waits again, if something else is left of its offer; nobody has the bad blocks
-    /// until it ends.
+    /// Where it has landed, if it has, has turned out to be bad. It waits again, if something else is left of its offer; nobody has the bad
+    /// blocks until it ends.
     pub fn retry(&mut self, id: OfferId) -> bool {
         if self.legal(id).is_empty() {
             return false;
         }
         let made = &mut self.made[id.key()];
-        made.failed.extend(made.landed.take());
-        true
+        let landed = made.landed.take();
+        made.failed.extend(landed.clone());
+        landed.is_some()
     }
 
     /// Where it was tried and failed: what these blocks hold is not known.

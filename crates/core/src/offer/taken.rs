@@ -60,7 +60,11 @@ impl Taken {
     }
 
     /// Runs that overlap `range` and are not to be had at `epoch`, from the highest down.
-    fn overlapping(&self, range: &Range<u64>, epoch: u64) -> impl Iterator<Item = Range<u64>> {
+    pub(super) fn overlapping(
+        &self,
+        range: &Range<u64>,
+        epoch: u64,
+    ) -> impl Iterator<Item = Range<u64>> {
         let (start, end) = (range.start, range.end);
         let before = self.runs.range(..end).rev();
         let overlapping = before.take_while(move |(_, (end, _))| *end > start);

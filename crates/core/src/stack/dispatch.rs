@@ -154,6 +154,7 @@ impl Stack {
             Some(Dispatch::Io(id)) => self.start_io(now, drive, id, None),
             Some(Dispatch::Place(id, slot)) => self.start_io(now, drive, id, Some(slot)),
             Some(Dispatch::Land(id, at)) => self.land(now, drive, id, at),
+            Some(Dispatch::Offer(id)) => self.pass_on(now, drive, id),
             Some(Dispatch::Exhausted(id)) => self.exhausted(now, drive, id),
         }
         true
@@ -224,22 +225,55 @@ impl Stack {
         self.start_command(now, drive, command, origin);
     }
 
+    /// A range write goes to a drive that chooses the place.
+    fn pass_on(&mut self, now: Instant, drive: DriveId, id: IoId) {
+        let offer = self.graph.io(id).io.offer;
+        let offer = offer.expect("a range write alone is passed on");
+        let Some(offer) = self.offers.left(offer) else {
+            return self.exhausted(now, drive, id);
+        };
+        self.actions.push(Action::Offer {
+            drive,
+            io: id,
+            offer,
+        });
+        self.start_io(now, drive, id, None);
+    }
+
+    /// A drive has ended a range write of which it chose the place.
+    pub(super) fn has_landed(&mut self, drive: DriveId, done: &DriveDone) {
+        let tried = matches!(done.status, Status::Done | Status::Failed(Failure::Medium));
+        let offer = self.graph.io(done.io).io.offer;
+        let Some(offer) = offer.filter(|_| tried && self.queues[drive.index()].lands) else {
+            return;
+        };
+        self.offers.land(offer, done.at.0);
+        self.graph.landed(done.io, Data::from(Lba(done.at.0)));
+    }
+
+    /// How a range write ends of which nothing is left.
+    pub(super) fn as_exhausted(&self, id: IoId) -> Status {
+        let offer = self.graph.io(id).io.offer;
+        let offer = offer.expect("a range write alone is exhausted");
+        // One that was tried before has failed there, and may have left something.
+        let tried = !self.offers.failed(offer).is_empty();
+        Status::Failed(if tried {
+            Failure::Medium
+        } else {
+            Failure::Exhausted
+        })
+    }
+
     /// Nothing is left of what a range write offers: it ends without a command.
     fn exhausted(&mut self, now: Instant, drive: DriveId, id: IoId) {
         let step = self.graph.step(id);
         let (io, asked) = (step.io(id).io, step.standing(id).asked);
-        // One that was tried before has failed there, and may have left something.
-        let offer = io.offer.expect("a range write alone is exhausted");
-        let failure = match self.offers.failed(offer) {
-            [] => Failure::Exhausted,
-            _ => Failure::Medium,
-        };
         let done = DriveDone {
             io: id,
             op: io.op,
             at: io.at,
             len: io.len,
-            status: Status::Failed(failure),
+            status: self.as_exhausted(id),
             cost: Cost::default(),
             arm: None,
         };

@@ -39,6 +39,15 @@ impl Stack {
 
     /// A drive has ended a command that carried out one I/O, or several.
     pub(super) fn ended(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
+        if done.status == Status::Failed(Failure::Exhausted) {
+            let status = self.as_exhausted(done.io);
+            return self.ends(now, drive, &DriveDone { status, ..*done });
+        }
+        self.has_landed(drive, done);
+        self.ends(now, drive, done);
+    }
+
+    fn ends(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
         let step = self.graph.step(done.io);
         let io = (&step.io(done.io).io, step.standing(done.io).asked);
         let queue = &mut self.queues[drive.index()];

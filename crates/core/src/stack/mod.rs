@@ -93,8 +93,18 @@ pub enum Input {
 }
 
 /// What the loop has to carry out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
+    /// Tell this drive what the range write offers that it is given next: the drive chooses the place, and its completion says which.
+    /// What the command says of its place is a hint.
+    Offer {
+        /// Which drive.
+        drive: DriveId,
+        /// The I/O of the command.
+        io: IoId,
+        /// What of it is to be had.
+        offer: Arc<Offer>,
+    },
     /// Give this command to this drive.
     Start {
         /// Which drive.
@@ -155,6 +165,8 @@ pub struct Lane {
     pub depth: u32,
     /// Which I/Os that wait become one command.
     pub merging: Merging,
+    /// Whether the drive chooses the places of range writes.
+    pub lands: bool,
 }
 
 /// I/Os of one command that there is room for from the start.

@@ -53,6 +53,8 @@ pub(super) struct Queue {
     pub(super) timer: Option<Instant>,
     /// Whether its drive waits with its choice.
     pub(super) put_off: bool,
+    /// Whether the drive chooses the places of range writes.
+    pub(super) lands: bool,
 }
 
 /// What waits outside a scheduler.
@@ -86,6 +88,8 @@ pub(super) enum Dispatch {
     Place(IoId, Slot),
     /// A range write at this block.
     Land(IoId, Pba),
+    /// A range write whose place the drive chooses.
+    Offer(IoId),
     /// A range write of whose offer nothing is left.
     Exhausted(IoId),
     Arm(Command),
@@ -99,6 +103,7 @@ impl Queue {
             capacity,
             depth,
             merging,
+            lands,
         } = lane;
         let merger = match merging {
             Merging::None => None,
@@ -120,6 +125,7 @@ impl Queue {
             gone: false,
             timer: None,
             put_off: false,
+            lands,
         }
     }
 
@@ -337,12 +343,17 @@ impl Queue {
                     let Some(offer) = graph.io(id).io.offer else {
                         return Some(Dispatch::Io(id));
                     };
+                    if self.lands {
+                        return Some(Dispatch::Offer(id));
+                    }
                     let landing = view.nearest_offered(offer, Instant::NEVER);
                     return Some(match landing {
                         Some(Landing { at, .. }) => Dispatch::Land(id, at),
                         None => Dispatch::Exhausted(id),
                     });
                 }
+                // A drive that chooses by itself knows better.
+                Next::Land(id, _) if self.lands => return Some(Dispatch::Offer(id)),
                 Next::Land(id, at) => return Some(Dispatch::Land(id, at)),
                 Next::Place(id, slot) => return Some(Dispatch::Place(id, slot)),
                 Next::Seek(at) => {

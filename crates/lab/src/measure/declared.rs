@@ -238,6 +238,7 @@ pub(crate) mod tests {
             capacity: blueprint.capacity(),
             depth: 1,
             merging: Merging::None,
+            lands: false,
         };
         let stack = Stack::new(Box::new(Nowhere), vec![lane(), lane()]);
         Run {

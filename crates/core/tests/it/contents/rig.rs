@@ -305,7 +305,7 @@ impl Rig {
         let mut actions = Vec::new();
         self.stack.take_actions(&mut actions);
         for action in actions {
-            self.trace.push((self.now, action));
+            self.trace.push((self.now, action.clone()));
             match action {
                 Action::Start {
                     drive,
@@ -325,6 +325,7 @@ impl Rig {
                 Action::Fold { into, of, at } => self.contents.folds(into, of, at),
                 Action::Compute { origin, written } => self.contents.computed(&origin, written),
                 Action::Move(one) => self.contents.moves(&one),
+                Action::Offer { .. } => panic!("nobody offers anything here"),
                 Action::Recall { origin, len } => self.contents.recalled(&origin, len),
                 Action::Reply(reply) => {
                     self.failed += u64::from(!reply.status.is_done());

@@ -224,6 +224,7 @@ impl Setup {
             capacity: blueprint.capacity(),
             depth: 1,
             merging: Merging::None,
+            lands: false,
         };
         let lanes: Vec<Lane> = (0..placement.shape().drives).map(lane).collect();
         let drives = lanes.iter().map(|_| blueprint.drive()).collect();

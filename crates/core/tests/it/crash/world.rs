@@ -553,6 +553,7 @@ impl World {
                         sectors,
                     });
                 }
+                Action::Offer { .. } => panic!("nobody offers anything here"),
                 Action::Recall { origin, len } => self.recalled(&origin, len),
                 Action::Join { .. } | Action::Fold { .. } | Action::Compute { .. } => {
                     panic!("nothing is merged here, and no placement has parity yet")

@@ -75,6 +75,7 @@ fn lanes(count: u16) -> Vec<Lane> {
         capacity: blueprint.capacity(),
         depth: 1,
         merging: Merging::None,
+        lands: false,
     };
     (0..count).map(lane).collect()
 }
@@ -191,6 +192,7 @@ impl Rig {
                     let before = self.running[drive.index()].replace((command, origin));
                     assert!(before.is_none(), "{drive:?} works already");
                 }
+                Action::Offer { .. } => panic!("nobody offers anything here"),
                 Action::Recall { .. } => panic!("RAID-5 has no buffer"),
                 Action::Join { .. } => panic!("nothing is merged here"),
                 Action::Fold { into, of, .. } => {

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use nearslot_core::config::PartConfig;
 use nearslot_core::contract::{Blueprint, Drive, Merging, Scheduler};
-use nearslot_core::ids::DriveId;
-use nearslot_core::io::{Command, Origin};
+use nearslot_core::ids::{DriveId, IoId};
+use nearslot_core::io::{Command, DriveDone, Origin};
 use nearslot_core::op::{Failure, Op, Status};
 use nearslot_core::registry::{Forgetful, VolumeEnv};
 use nearslot_core::request::{Reply, Request};
@@ -25,6 +25,8 @@ pub(crate) struct Rig {
     /// What each of them was for, and of which I/Os it was made.
     pub(crate) origins: Vec<(Origin, Vec<Command>)>,
     joining: Vec<Command>,
+    /// Commands of which the drive chooses the place: told when they have landed.
+    landing: Vec<(IoId, Option<(Origin, Vec<Command>)>)>,
     /// Blocks that are bad.
     pub(crate) bad: Range<u64>,
 }
@@ -62,6 +64,7 @@ impl Rig {
             capacity: blueprint.capacity(),
             depth: drive.depth(),
             merging,
+            lands: drive.lands(),
         };
         Rig {
             stack: Stack::new(place.expect("it has no knobs"), vec![lane]),
@@ -71,6 +74,7 @@ impl Rig {
             commands: Vec::new(),
             origins: Vec::new(),
             joining: Vec::new(),
+            landing: Vec::new(),
             bad: 0..0,
         }
     }
@@ -100,15 +104,40 @@ impl Rig {
                     command, origin, ..
                 } => {
                     let parts = std::mem::take(&mut self.joining);
-                    self.commands.push((command.at.0, command.len.0));
-                    self.origins.push((origin, parts));
+                    match self.landing.iter_mut().find(|(io, _)| *io == command.io) {
+                        Some((_, started)) => *started = Some((origin, parts)),
+                        None => self.started(&command, origin, parts),
+                    }
                     self.drive.submit(self.now, &command);
+                }
+                Action::Offer { io, offer, .. } => {
+                    self.landing.push((io, None));
+                    self.drive.offer(io, &offer);
                 }
                 Action::Reply(reply) => self.replies.push((self.now, reply)),
                 other => panic!("no placement here wants {other:?}"),
             }
         }
         self.stack.audit();
+    }
+
+    fn started(&mut self, command: &Command, origin: Origin, parts: Vec<Command>) {
+        self.commands.push((command.at.0, command.len.0));
+        self.origins.push((origin, parts));
+    }
+
+    /// A range write has ended of which the drive chose the place.
+    fn landed(&mut self, done: &DriveDone) {
+        let found = self.landing.iter().position(|(io, _)| *io == done.io);
+        let Some(index) = found else {
+            return;
+        };
+        let (_, started) = self.landing.swap_remove(index);
+        let (origin, parts) = started.expect("it was started before");
+        if done.status != Status::Failed(Failure::Exhausted) {
+            self.commands.push((done.at.0, done.len.0));
+            self.origins.push((origin, parts));
+        }
     }
 
     /// The next event, if there is one by then.
@@ -123,9 +152,11 @@ impl Rig {
             self.give(Input::Timer);
         } else if let Some(mut done) = self.drive.advance(due) {
             let blocks = done.at.0..(done.at + done.len).0;
-            if blocks.start < self.bad.end && self.bad.start < blocks.end {
+            let meets = blocks.start < self.bad.end && self.bad.start < blocks.end;
+            if meets && done.status.is_done() {
                 done.status = Status::Failed(Failure::Medium);
             }
+            self.landed(&done);
             self.give(Input::Done(DriveId(0), done));
         }
         true

@@ -11,7 +11,8 @@
 
 mod client;
 
-use nearslot_core::contract::Merging;
+use nearslot_core::contract::{Blueprint, Merging};
+use nearslot_core::drive::queued::QueuedBlueprint;
 use nearslot_core::op::{Failure, Op, Status};
 use nearslot_core::request::Request;
 use nearslot_core::stack::Input;
@@ -48,8 +49,9 @@ fn nobody_writes_where_another_one_does_whatever_chooses() {
     let disk = complete_disk();
     let mut sum = client::Counts::default();
     for (number, name) in SCHEDULERS.iter().enumerate() {
-        for (index, text) in [DISK, &disk, NULL, SSD].into_iter().enumerate() {
-            let blueprint = blueprint(text);
+        let plain = [DISK, &disk, NULL, SSD].into_iter().map(blueprint);
+        let sorting = [DISK, &disk].map(|text| choosing(text, name));
+        for (index, blueprint) in plain.chain(sorting).enumerate() {
             let rig = Rig::over(&*blueprint, scheduler(name, &*blueprint), CONTIGUOUS);
             let seed = 100 * number as u64 + index as u64;
             let habits = Habits::drawn(seed);
@@ -64,6 +66,12 @@ fn nobody_writes_where_another_one_does_whatever_chooses() {
     assert!(sum.late > 5_000, "{sum:?}");
     assert!(sum.retried > 50 && sum.failed > 5, "{sum:?}");
     assert!(sum.refused > 20, "{sum:?}");
+}
+
+/// A disk that holds eight commands, and chooses the places of range writes with this scheduler in its firmware.
+fn choosing(text: &str, name: &'static str) -> Box<dyn Blueprint> {
+    let firmware = Arc::new(move |bare: &dyn Blueprint| scheduler(name, bare));
+    Box::new(QueuedBlueprint::new(blueprint(text), 8, firmware))
 }
 
 fn offer(ranges: &[std::ops::Range<u64>]) -> Arc<Offer> {
@@ -105,6 +113,31 @@ fn the_answer_says_where_a_write_has_landed() {
     assert!(at == 13 || at == 40, "at {at}");
     assert_eq!(len, 4);
     assert_eq!(landed(&rig), [(1, at, Status::Done)]);
+}
+
+#[test]
+fn a_drive_that_chooses_says_where_a_write_has_landed() {
+    let blueprint = choosing(DISK, "satf");
+    let mut rig = Rig::over(&*blueprint, scheduler("fcfs", &*blueprint), Merging::None);
+    // Under FIFO before the drive the hint would be block 19; block 4 passes first.
+    rig.give(Input::Offer(
+        range_write(1, 19, 1),
+        offer(&[4..5, 19..20]),
+        0,
+    ));
+    for id in 2..=3 {
+        rig.give(Input::Offer(range_write(id, 6, 1), offer(&[6..7]), 0));
+    }
+    rig.settle();
+    assert_eq!(rig.commands, [(4, 1), (6, 1)]);
+    let mut told = landed(&rig);
+    told.sort_unstable_by_key(|(id, ..)| *id);
+    let failed = Status::Failed(Failure::Exhausted);
+    assert_eq!(
+        told,
+        [(1, 4, Status::Done), (2, 6, Status::Done), (3, 6, failed)]
+    );
+    assert_eq!(rig.stack.epoch(), 3);
 }
 
 #[test]
@@ -186,6 +219,7 @@ fn a_placement_with_addresses_of_its_own_refuses_them() {
         capacity: blueprint.capacity(),
         depth: 1,
         merging: Merging::None,
+        lands: false,
     });
     let lanes = lanes.collect();
     let stack = nearslot_core::stack::Stack::new(place, lanes);
