@@ -15,7 +15,7 @@ use crate::io::{Command, DriveDone, Io};
 use crate::measure::Measure;
 use crate::offer::Offers;
 use crate::op::{Failure, Op, Status};
-use crate::position::{Landing, Search};
+use crate::position::Search;
 use crate::registry::Kind;
 use crate::stack::Lane;
 use crate::stream::Streams;
@@ -340,21 +340,13 @@ impl Queue {
                     None => self.stall(now, id, graph.step(id).standing(id).asked, streams),
                 },
                 Next::Start(id) => {
-                    let Some(offer) = graph.io(id).io.offer else {
-                        return Some(Dispatch::Io(id));
-                    };
-                    if self.lands {
-                        return Some(Dispatch::Offer(id));
-                    }
-                    let landing = view.nearest_offered(offer, Instant::NEVER);
-                    return Some(match landing {
-                        Some(Landing { at, .. }) => Dispatch::Land(id, at),
-                        None => Dispatch::Exhausted(id),
-                    });
+                    let offer = graph.io(id).io.offer;
+                    return Some(offer.map_or(Dispatch::Io(id), |offer| {
+                        let landing = || view.nearest_offered(offer, Instant::NEVER);
+                        self.lands_at(id, || landing().map(|landing| landing.at))
+                    }));
                 }
-                // A drive that chooses by itself knows better.
-                Next::Land(id, _) if self.lands => return Some(Dispatch::Offer(id)),
-                Next::Land(id, at) => return Some(Dispatch::Land(id, at)),
+                Next::Land(id, at) => return Some(self.lands_at(id, || Some(at))),
                 Next::Place(id, slot) => return Some(Dispatch::Place(id, slot)),
                 Next::Seek(at) => {
                     return Some(Dispatch::Arm(Command::seek(at)));
@@ -370,6 +362,14 @@ impl Queue {
                 Next::Empty => return None,
             }
         }
+    }
+
+    /// A range write starts, at this block if its drive does not choose by itself, which then knows better.
+    fn lands_at(&self, id: IoId, at: impl FnOnce() -> Option<Pba>) -> Dispatch {
+        if self.lands {
+            return Dispatch::Offer(id);
+        }
+        at().map_or(Dispatch::Exhausted(id), |at| Dispatch::Land(id, at))
     }
 
     /// The oldest open I/O that waits for a slot, if one is free.

@@ -14,6 +14,9 @@ use nearslot_core::units::{Blocks, Instant};
 
 use crate::support::{NULL, blueprint, scheduler};
 
+/// What a command was for, and of which I/Os it was made.
+type Started = (Origin, Vec<Command>);
+
 /// A stack at work.
 pub(crate) struct Rig {
     pub(crate) stack: Stack,
@@ -23,10 +26,10 @@ pub(crate) struct Rig {
     /// First block and length of every command.
     pub(crate) commands: Vec<(u64, u64)>,
     /// What each of them was for, and of which I/Os it was made.
-    pub(crate) origins: Vec<(Origin, Vec<Command>)>,
+    pub(crate) origins: Vec<Started>,
     joining: Vec<Command>,
     /// Commands of which the drive chooses the place: told when they have landed.
-    landing: Vec<(IoId, Option<(Origin, Vec<Command>)>)>,
+    landing: Vec<(IoId, Option<Started>)>,
     /// Blocks that are bad.
     pub(crate) bad: Range<u64>,
 }
