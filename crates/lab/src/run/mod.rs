@@ -457,6 +457,7 @@ fn check_measured(label: &str, (window, failed): (Window, u64), any: bool) -> Re
     };
     let failed = match failed {
         0 => String::new(),
+        1 => "; 1 request failed".to_owned(),
         failed => format!("; {failed} requests failed"),
     };
     Err(RunError::NothingMeasured {
