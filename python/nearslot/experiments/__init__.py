@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import config_error
-from . import bfq, eager_writing, sarc
+from . import bfq, eager_writing, range_writes, sarc
 from .frame import Claim, Experiment, Options, Outcome, Study, summary
 from .verdict import ClaimVerdict, Kind
 
@@ -29,7 +29,12 @@ __all__ = [
     "summary",
 ]
 
-STUDIES: tuple[Study[Any], ...] = (eager_writing.STUDY, sarc.STUDY, bfq.STUDY)
+STUDIES: tuple[Study[Any], ...] = (
+    eager_writing.STUDY,
+    sarc.STUDY,
+    bfq.STUDY,
+    range_writes.STUDY,
+)
 """Every study."""
 
 EXPERIMENTS: dict[str, Experiment[Any]] = {

@@ -1,0 +1,25 @@
+"""Range writes: the drive puts data where that is quickest, within what the host offers (OSDI 2008).
+
+Each figure or set of statements is a module; `setup` has the loads and the drive of all of them.
+"""
+
+from __future__ import annotations
+
+from ..frame import Study
+from . import best, fig4_6, fig7, fig8, targets, today
+from .options import Options
+
+__all__ = ["STUDY", "Options"]
+
+STUDY = Study(
+    name="range-writes",
+    options=Options,
+    experiments=(
+        fig4_6.EXPERIMENT,
+        targets.EXPERIMENT,
+        fig7.EXPERIMENT,
+        fig8.EXPERIMENT,
+        best.EXPERIMENT,
+        today.EXPERIMENT,
+    ),
+)
