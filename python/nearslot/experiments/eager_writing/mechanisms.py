@@ -182,7 +182,13 @@ def hidden(table: Table) -> Found:
 
 def no_ranges(table: Table) -> Found:
     """F15."""
-    return Found([missing("range writes are not there; optional in the list of claims")])
+    return Found(
+        [
+            missing(
+                "eager writes offer no ranges: see B7 and C10 to C12 of the study of range writes"
+            )
+        ]
+    )
 
 
 _statement = partial(Statement, turns=False)

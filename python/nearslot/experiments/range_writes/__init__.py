@@ -1,4 +1,4 @@
-"""Range writes: the drive puts data where that is quickest, within what the host offers (OSDI 2008).
+"""Range writes: a write lands where that is quickest, within what its host offers (OSDI 2008).
 
 Each figure or set of statements is a module; `setup` has the loads and the drive of all of them.
 """

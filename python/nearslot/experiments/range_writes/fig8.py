@@ -75,12 +75,17 @@ def at(where: str, count: str) -> dict[str, object]:
     return {"on": where, "options": count}
 
 
+def _share(one: float, some: float, every: float) -> float:
+    """What some options gain over one, of what all do; nothing if all gain nothing."""
+    return (one - some) / (one - every) if every < one else 0.0
+
+
 def most_by_eight(table: Table) -> Found:
     """B7."""
     checks = []
     for where in (ONE_TRACK, ANY_PHASE):
         columns = [("rotation_ms", at(where, count)) for count in ("1", ENOUGH, ALL)]
-        share = table.each(lambda one, some, all_: (one - some) / (one - all_), *columns)
+        share = table.each(_share, *columns)
         checks.append(Check(f"{where}: gain of 8, of all", share, at_least(0.8), "of it"))
     return Found(checks, _by_options(table))
 

@@ -17,7 +17,7 @@ class Options(Common):
 
     Attributes:
         group_block: Where the block group lies.
-        middle_block: Where it lies for the claim that this changes little.
+        middle_block: Where it lies for the claim that this changes little: the middle cylinder.
         track_blocks: Blocks of a track at `group_block`.
         command_ms: What a write takes before the arm moves, beside mechanics alone.
         fixed_ms: What a write costs the drive besides mechanics and data, one cost after the other.
@@ -31,7 +31,7 @@ class Options(Common):
     drive: str = option("hp-c2247a", str, "drive of the catalog or TOML file")
     requests: int = option(6_000, int, "requests of each run")
     group_block: int = option(0, int, "first block of the block group")
-    middle_block: int = option(1_027_432, int, "first block of a group in the middle of the drive")
+    middle_block: int = option(1_233_212, int, "first block of a group at the middle cylinder")
     track_blocks: int = option(96, int, "blocks of a track where the group begins")
     command_ms: float = option(0.64, float, "what a write takes before the arm moves")
     fixed_ms: float = option(1.484, float, "all fixed costs of a write, beside its data")

@@ -9,7 +9,7 @@ from ...runs import Run
 from ...scenario import Scenario, part
 from ..statement import Found
 from ..table import Cell, Row, Table, simulated
-from ..verdict import ClaimVerdict, Mean, Where, exactly, within
+from ..verdict import ClaimVerdict, Gate, Mean, Where, exactly, within
 from .options import Options
 
 SOURCE = (
@@ -107,9 +107,14 @@ def less(table: Table, key: str, one: Where, other: Where) -> Mean:
     return table.each(lambda above, below: above - below, (key, one), (key, other))
 
 
-def beside(table: Table, key: str, where: Where, model: float) -> Mean:
-    """By which share a number exceeds that of the independent model."""
-    return table.each(lambda value: value / model - 1, (key, where))
+def like(of_model: float) -> Gate:
+    """Within a tenth of a number of the independent model, of which only so many digits are known.
+
+    None of its numbers ends with a 0 that counts, so the digits that are written are those known.
+    """
+    decimals = len(f"{of_model:g}".partition(".")[2])
+    rounding = 0.5 * 0.1 ** max(decimals, 1)
+    return within(0.9 * (of_model - rounding), 1.1 * (of_model + rounding))
 
 
 def side_by_side(table: Table, key: str, where: Where, model: float) -> str:

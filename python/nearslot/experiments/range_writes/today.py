@@ -15,7 +15,7 @@ from .setup import BLOCK, GROUP, GROUP_BLOCKS, PLACE, RANGES, SECTOR, TRACK, cel
 TRACKS, DISK = "as many tracks as the group had", "disk"
 SPANS = (TRACKS, DISK)
 TRACKS_OF_GROUP = 43
-CHOICES = (1, 4, 16, 64)
+CHOICES = (1, 16, 64)
 MECHANICS, COMPLETE = "mechanics", "complete, write cache off"
 
 

@@ -1,0 +1,307 @@
+"""Each claim of the study is decided on numbers that are as published, and each fault is seen.
+
+No engine runs. Numbers are those of the text and of the independent model. A fault makes of some
+points what they would be if ranges, the queue or the drive were not what they are said to be;
+`test_figures.py` plants such faults in real runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from nearslot.experiments import ClaimVerdict, Kind
+from nearslot.experiments.range_writes import (
+    STUDY,
+    best,
+    fig4_6,
+    fig7,
+    fig8,
+    model,
+    setup,
+    targets,
+    today,
+)
+from nearslot.experiments.range_writes.setup import DISK, GROUP, PLACE, TRACK
+from nearslot.experiments.statement import Found, Statement
+from nearslot.experiments.table import Row, Table
+
+SEEDS = (1, 2, 3)
+STATEMENTS = {one.id: (of.name, one) for of in STUDY.experiments for one in of.statements}
+
+Fault = Callable[[list[Row]], None]
+
+
+def seeded(rows: Iterable[Row]) -> Table:
+    """Rows for some seeds, whose times differ by a thousandth unless they are exact."""
+    found = []
+    for row in rows:
+        for seed in SEEDS:
+            noise = 1.0 if row.get("exact") else 1 + (seed - 2) * 1e-3
+            times = {key: of * noise for key, of in row.items() if key.endswith("_ms")}
+            found.append({**row, **times, "seed": seed})
+    return Table(found)
+
+
+def write(marks: dict[str, Any], seek: float, rotation: float, transfer: float = 0.12) -> Row:
+    """A point."""
+    return {
+        **marks,
+        "seek_ms": seek,
+        "rotation_ms": rotation,
+        "transfer_ms": transfer,
+        "pos_ms": seek + rotation,
+        "sum_ms": seek + rotation + transfer,
+        "service_ms": seek + rotation + transfer + 0.64,
+        "failed": 0,
+    }
+
+
+def of_queues() -> list[Row]:
+    """Figures 4 to 6 as in the independent model; where it has no number, that of fewer."""
+    queues = {**model.QUEUES, (GROUP, GROUP): {1: (0.0, 0.05)}}
+    queues[DISK, GROUP] = {**queues[DISK, GROUP], 64: (5.4, 0.06)}
+    middle = {PLACE: (3.31, 5.56), TRACK: (3.3, 0.07), GROUP: (0.0, 0.02)}
+    rows = []
+    for size in setup.SIZES:
+        for (span, around), parts in queues.items():
+            transfer = 0.14 if span == DISK else 0.12
+            for n in fig4_6.CHOICES:
+                known = parts[max(one for one in parts if one <= n)]
+                marks = {"span": span, "within": around, "n": n, "bytes": size}
+                rows.append(write(marks, *known, transfer))
+            if around == PLACE:
+                for depth in fig4_6.FEW:
+                    few = {"span": span, "outstanding": depth, "bytes": size}
+                    rows.append(write(few, *parts[1], transfer))
+        for around, known in middle.items():
+            marks = {"span": setup.MIDDLE, "within": around, "n": 1, "bytes": size}
+            rows.append(write(marks, *known, 0.13))
+    return rows
+
+
+def of_targets() -> list[Row]:
+    """The model's positioning, with what makes the two times of the text of it."""
+    rows = []
+    for size in setup.SIZES:
+        for around, values in model.OF_TARGETS.items():
+            for count, positioning in zip(model.TARGETS, values, strict=True):
+                rotation = positioning * (0.6 if around == PLACE else 0.1)
+                marks = {"within": around, "targets": count, "bytes": size}
+                of = {**marks, "model": setup.MECHANICS}
+                rows.append(write(of, positioning - rotation, rotation))
+                if count in targets.ENDS:
+                    for kind in (setup.COMPLETE, setup.IN_A_ROW):
+                        row = write({**marks, "model": kind}, positioning - rotation, rotation)
+                        rows.append({**row, "service_ms": positioning + 3.4})
+    return rows
+
+
+def of_reads() -> list[Row]:
+    """Figure 7 as in the independent model."""
+    return [
+        write({"n": n, "within": around, "read_share": share, "bytes": size}, positioning, 0.0)
+        for size in setup.SIZES
+        for (n, around), values in model.OF_READS.items()
+        for share, positioning in zip(fig7.SHARES, values, strict=True)
+    ]
+
+
+def of_options() -> list[Row]:
+    """Figure 8 by its closed forms."""
+    rows = []
+    beside = 0.12 + 0.64
+    for size in setup.SIZES:
+        for count, took in zip(fig8.OPTIONS, (1, 1 / 2, 1 / 4, 1 / 8, 1 / 8, 0.07), strict=True):
+            turn = setup.REVOLUTION_MS
+            marks = {"options": count, "bytes": size}
+            rotation = took * turn - beside
+            row = write({**marks, "on": fig8.ONE_TRACK, "exact": True}, 0.0, rotation)
+            rows.append(row)
+            half = 0.07 if count == fig8.ALL else turn / 2 / int(count)
+            rows.append(write({**marks, "on": fig8.ANY_PHASE}, 11.4, half))
+    for n in fig8.CHOICES:
+        for sched in (fig8.WHOLE, fig8.sched(fig8.ALL)):
+            rows.append(write({"n": n, "sched": sched, "bytes": setup.SECTOR}, 2.0, 0.05))
+    return rows
+
+
+def of_best() -> list[Row]:
+    """Three times at best."""
+    took = {PLACE: 12.3, TRACK: 5.0, GROUP: 4.0}
+    return [
+        {
+            **write(
+                {"model": kind, "bytes": size, "span": span, "within": around, "n": n}, 0.0, 0.0
+            ),
+            "service_ms": took[around],
+        }
+        for kind in best.KINDS
+        for size in setup.SIZES
+        for span in setup.SPANS
+        for around in setup.RANGES
+        for n in best.CHOICES
+    ]
+
+
+def of_today() -> list[Row]:
+    """Nothing is published."""
+    return [
+        write({"model": kind, "span": span, "within": around, "n": n}, 1.0, 1.0)
+        for kind in (today.MECHANICS, today.COMPLETE)
+        for span in today.SPANS
+        for around in setup.RANGES
+        for n in today.CHOICES
+    ]
+
+
+TABLES = {
+    "rw-fig4-6": of_queues,
+    "rw-targets": of_targets,
+    "rw-fig7": of_reads,
+    "rw-fig8": of_options,
+    "rw-best": of_best,
+    "rw-today": of_today,
+}
+
+
+def judged(name: str, fault: Fault | None = None) -> Found:
+    """What a statement says of the published numbers, with a fault."""
+    home, statement = STATEMENTS[name]
+    rows = TABLES[home]()
+    if fault is not None:
+        fault(rows)
+    return statement.judge(seeded(rows))
+
+
+def scaled(key: str, by: float, **where: object) -> Fault:
+    """A number is so many times as large at some points."""
+
+    def fault(rows: list[Row]) -> None:
+        for row in rows:
+            if all(row.get(mark) == value for mark, value in where.items()):
+                row[key] *= by
+
+    return fault
+
+
+def as_if(where: dict[str, object], **marks: object) -> Fault:
+    """Some points have the numbers that others have, whose marks differ in these."""
+    numbers = ("_ms", "failed")
+
+    def of(row: Row) -> tuple[tuple[str, Any], ...]:
+        return tuple(sorted(item for item in row.items() if not item[0].endswith(numbers)))
+
+    def fault(rows: list[Row]) -> None:
+        before = {of(row): dict(row) for row in rows}
+        for row in rows:
+            if all(row.get(mark) == value for mark, value in where.items()):
+                if not marks.keys() <= row.keys():
+                    continue
+                other = before[of({**row, **marks})]
+                row.update({key: one for key, one in other.items() if key.endswith(numbers)})
+
+    return fault
+
+
+CLASSIC = as_if({"within": TRACK}, within=PLACE)
+"""A range is not offered: `within=place` in place of its track."""
+SEES_ONE = as_if({}, n=1)
+"""The scheduler sees one request, or goes by arrival."""
+NO_TARGETS = as_if({}, targets=1)
+"""One of all targets is used."""
+
+FAULTS: list[tuple[str, Fault]] = [
+    ("C1", scaled("pos_ms", 0.1, outstanding=2)),
+    ("C2", SEES_ONE),
+    ("C2", scaled("pos_ms", 0.1, n=64, span=GROUP)),
+    ("C2", scaled("pos_ms", 3.0, n=64, span=DISK)),
+    ("C3", as_if({"within": PLACE}, within=TRACK)),
+    ("C3", scaled("seek_ms", 3.0, span=GROUP)),
+    ("C4", scaled("pos_ms", 0.8, outstanding=2)),
+    ("C4", scaled("pos_ms", 1.2, outstanding=2)),
+    ("C5", CLASSIC),
+    ("C6", CLASSIC),
+    ("C6", as_if({"within": TRACK, "span": GROUP}, within=GROUP)),
+    ("C7", SEES_ONE),
+    ("C7", CLASSIC),
+    ("C8", scaled("pos_ms", 0.9, span=DISK, within=GROUP)),
+    ("C9", as_if({"within": GROUP}, within=TRACK)),
+    ("C9", as_if({"within": GROUP}, within=PLACE)),
+    ("M1", CLASSIC),
+    ("M1", SEES_ONE),
+    ("M2", scaled("sum_ms", 1.3, span=setup.MIDDLE)),
+    ("A9", lambda rows: rows[0].update(failed=1)),
+    ("C10", scaled("service_ms", 0.9, within=PLACE, model=setup.COMPLETE)),
+    ("C11", NO_TARGETS),
+    ("C11", scaled("service_ms", 1.5, within=targets.LONG, model=setup.COMPLETE)),
+    ("C12", scaled("service_ms", 0.8, within=PLACE, model=setup.COMPLETE)),
+    ("C12", scaled("service_ms", 0.5, within=targets.LONG, model=setup.COMPLETE)),
+    ("C13", NO_TARGETS),
+    ("C13", scaled("rotation_ms", 3.0, targets=64)),
+    ("C14", NO_TARGETS),
+    ("C14", as_if({"within": targets.LONG, "model": setup.MECHANICS}, within=PLACE)),
+    ("M3", NO_TARGETS),
+    ("X1", scaled("service_ms", 2.0, within=targets.LONG, model=setup.COMPLETE)),
+    ("C15", CLASSIC),
+    ("C15", scaled("sum_ms", 0.9, within=TRACK, read_share=1.0)),
+    ("C16", CLASSIC),
+    ("C17", SEES_ONE),
+    ("M4", CLASSIC),
+    ("B7", as_if({"options": "8"}, options="2")),
+    ("B8", scaled("service_ms", 0.5, on=fig8.ONE_TRACK, options="1")),
+    ("F1", as_if({"options": "4"}, options="2")),
+    ("F1", scaled("service_ms", 1.01, on=fig8.ONE_TRACK)),
+    ("B3", scaled("pos_ms", 1.001, sched=fig8.WHOLE)),
+    ("C18", as_if({}, within=PLACE)),
+]
+DECIDED = [name for name, (_, one) in STATEMENTS.items() if one.kind is not Kind.INFORMATION]
+
+
+@pytest.mark.parametrize("name", DECIDED)
+def test_a_claim_holds_on_published_numbers(name: str) -> None:
+    found = judged(name)
+    assert found.verdict is ClaimVerdict.HOLDS, [check.told() for check in found.checks]
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"), FAULTS, ids=[f"{name}-{index}" for index, (name, _) in enumerate(FAULTS)]
+)
+def test_a_fault_turns_a_claim(name: str, fault: Fault) -> None:
+    assert judged(name, fault).verdict is ClaimVerdict.FAILS
+
+
+def test_every_claim_has_a_fault() -> None:
+    assert set(DECIDED) - {name for name, _ in FAULTS} == set()
+
+
+@pytest.mark.parametrize("name", sorted(set(STATEMENTS) - set(DECIDED)))
+def test_what_is_for_information_is_told(name: str) -> None:
+    assert judged(name).told
+
+
+def test_both_sizes_are_told_and_one_sector_decides() -> None:
+    def fault(rows: list[Row]) -> None:
+        for row in rows:
+            if row["bytes"] == setup.BLOCK and row.get("outstanding") == 2:
+                row["pos_ms"] *= 0.5
+
+    found = judged("C4", fault)
+    assert found.verdict is ClaimVerdict.HOLDS
+    assert "with writes of 4 KiB it does not hold: disk, two to one: -50.0" in found.outside
+
+
+@pytest.mark.parametrize(
+    ("of_model", "low", "high"), [(8.8, 7.875, 9.735), (0.17, 0.1485, 0.1925), (2, 1.755, 2.255)]
+)
+def test_the_model_is_known_to_its_digits(of_model: float, low: float, high: float) -> None:
+    gate = setup.like(of_model)
+    assert (gate.low, gate.high) == pytest.approx((low, high))
+
+
+def test_a_statement_names_its_home_once() -> None:
+    names = [one.id for of in STUDY.experiments for one in of.statements]
+    assert len(names) == len(set(names))
+    assert all(isinstance(one, Statement) for _, one in STATEMENTS.values())
