@@ -247,7 +247,9 @@ fn carry_out(
             observer.started(now, *drive, command, origin, stack);
             drives.submit(now, *drive, command);
         }
-        Action::Offer { drive, io, offer } => drives.drives[drive.index()].offer(*io, offer),
+        Action::Offer { drive, io } => {
+            drives.drives[drive.index()].offer(*io, stack.offered(*io));
+        }
         // No data are simulated.
         Action::Join { .. }
         | Action::Fold { .. }

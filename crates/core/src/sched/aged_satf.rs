@@ -186,9 +186,11 @@ impl Scheduler for AgedSatf {
 
     fn next(&mut self, view: &View<'_>) -> Next {
         let chosen = self.search(view);
-        let others = chosen.map(|(price, sequence, _)| (price, sequence));
-        if let Some(found) = self.ranges.take(view, others) {
-            return found.next();
+        if !self.ranges.is_empty() {
+            let others = chosen.map(|(price, sequence, _)| (price, sequence));
+            if let Some(found) = self.ranges.take(view, others) {
+                return found.next();
+            }
         }
         let Some((_, _, chosen)) = chosen else {
             return Next::Empty;

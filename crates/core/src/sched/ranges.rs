@@ -48,8 +48,14 @@ pub(super) struct Ranges {
 }
 
 impl Ranges {
+    #[inline]
     pub(super) fn len(&self) -> usize {
         self.waiting.len()
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
     }
 
     pub(super) fn insert(&mut self, io: &Io, offer: OfferId, handicap: Duration) {

@@ -73,12 +73,14 @@ impl Scheduler for Satf {
                 return Next::Place(id, free_place.slot);
             }
         }
-        let others = nearest.and_then(|choice| {
-            let candidate = self.waiting.at(choice.cursor)?;
-            Some((choice.time, candidate.sequence))
-        });
-        if let Some(found) = self.ranges.take(view, others) {
-            return found.next();
+        if !self.ranges.is_empty() {
+            let others = nearest.and_then(|choice| {
+                let candidate = self.waiting.at(choice.cursor)?;
+                Some((choice.time, candidate.sequence))
+            });
+            if let Some(found) = self.ranges.take(view, others) {
+                return found.next();
+            }
         }
         match nearest {
             Some(choice) => Next::Start(self.waiting.remove(choice.cursor).id),

@@ -232,23 +232,24 @@ impl Stack {
         let Some(offer) = self.offers.left(offer) else {
             return self.exhausted(now, drive, id);
         };
-        self.actions.push(Action::Offer {
-            drive,
-            io: id,
-            offer,
-        });
+        self.passed_on.push((id, offer));
+        self.actions.push(Action::Offer { drive, io: id });
         self.start_io(now, drive, id, None);
     }
 
-    /// A drive has ended a range write of which it chose the place.
-    pub(super) fn has_landed(&mut self, drive: DriveId, done: &DriveDone) {
-        let tried = matches!(done.status, Status::Done | Status::Failed(Failure::Medium));
-        let offer = self.graph.io(done.io).io.offer;
-        let Some(offer) = offer.filter(|_| tried && self.queues[drive.index()].lands) else {
-            return;
-        };
-        self.offers.land(offer, done.at.0);
-        self.graph.landed(done.io, Data::from(Lba(done.at.0)));
+    /// A drive that chooses places has ended an I/O. If that is a range write of which it found nothing left, how it ends.
+    pub(super) fn has_landed(&mut self, done: &DriveDone) -> Option<Status> {
+        let offer = self.graph.io(done.io).io.offer?;
+        self.passed_on.retain(|(io, _)| *io != done.io);
+        match done.status {
+            Status::Failed(Failure::Exhausted) => return Some(self.as_exhausted(done.io)),
+            Status::Done | Status::Failed(Failure::Medium) => {
+                self.offers.land(offer, done.at.0);
+                self.graph.landed(done.io, Data::from(Lba(done.at.0)));
+            }
+            Status::Failed(_) => {}
+        }
+        None
     }
 
     /// How a range write ends of which nothing is left.

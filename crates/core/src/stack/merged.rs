@@ -39,14 +39,16 @@ impl Stack {
 
     /// A drive has ended a command that carried out one I/O, or several.
     pub(super) fn ended(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
-        if done.status == Status::Failed(Failure::Exhausted) {
-            let status = self.as_exhausted(done.io);
-            return self.ends(now, drive, &DriveDone { status, ..*done });
+        if !self.queues[drive.index()].lands {
+            return self.ends(now, drive, done);
         }
-        self.has_landed(drive, done);
-        self.ends(now, drive, done);
+        match self.has_landed(done) {
+            None => self.ends(now, drive, done),
+            Some(status) => self.ends(now, drive, &DriveDone { status, ..*done }),
+        }
     }
 
+    #[inline]
     fn ends(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
         let step = self.graph.step(done.io);
         let io = (&step.io(done.io).io, step.standing(done.io).asked);

@@ -93,17 +93,15 @@ pub enum Input {
 }
 
 /// What the loop has to carry out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Tell this drive what the range write offers that it is given next: the drive chooses the place, and its completion says which.
-    /// What the command says of its place is a hint.
+    /// Tell this drive what the range write offers that it is given next ([`Stack::offered`]): the drive chooses the place, and its
+    /// completion says which. What the command says of its place is a hint.
     Offer {
         /// Which drive.
         drive: DriveId,
         /// The I/O of the command.
         io: IoId,
-        /// What of it is to be had.
-        offer: Arc<Offer>,
     },
     /// Give this command to this drive.
     Start {
@@ -190,6 +188,8 @@ pub struct Stack {
     offers: Offers,
     /// The offer of the range write that arrives now.
     comes: Option<OfferId>,
+    /// What is left of the range writes that drives have which choose their places.
+    passed_on: Vec<(IoId, Arc<Offer>)>,
     actions: Vec<Action>,
     /// Plans that are not in use, with their memory. Boxed, as each input takes one and puts it back.
     #[expect(clippy::vec_box, reason = "what moves is the box, not the plan")]
@@ -241,6 +241,7 @@ impl Stack {
             graph: Graph::default(),
             offers: Offers::default(),
             comes: None,
+            passed_on: Vec::new(),
             actions: Vec::with_capacity(MERGED),
             plans: Vec::new(),
             spare: Vec::new(),
@@ -479,6 +480,12 @@ impl Stack {
     pub fn content(&self, command: &Command) -> &[u8] {
         let persistent = self.placement.persistent();
         persistent.map_or(&[], |kept| kept.content(self.tag(command.io)))
+    }
+
+    /// What is left of a range write that goes to a drive which chooses the place, while its action is carried out: it is not copied into the action.
+    pub fn offered(&self, io: IoId) -> &Arc<Offer> {
+        let found = self.passed_on.iter().find(|(other, _)| *other == io);
+        &found.expect("it was passed on").1
     }
 
     /// What of the placement has to survive a power cut besides the drives; none if it keeps nothing.

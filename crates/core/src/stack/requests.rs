@@ -121,7 +121,21 @@ impl Stack {
         }
     }
 
+    /// A range write is answered: where it has landed.
+    #[cold]
+    fn end_offer(&mut self, key: usize, offer: OfferId) {
+        let pending = &mut self.requests[key];
+        let landed = self.offers.landed(offer);
+        if let Some(range) = landed.filter(|_| pending.status.is_done()) {
+            pending.request.extent.start = Lba(range.start);
+        }
+        self.offers.end(offer);
+    }
+
     fn answer(&mut self, now: Instant, key: usize) {
+        if let Some(offer) = self.requests[key].offer {
+            self.end_offer(key, offer);
+        }
         // Read where it lies: taken out first, all of it would be copied once more.
         let pending = &self.requests[key];
         let timeline = Timeline {
@@ -130,18 +144,11 @@ impl Stack {
             replied: now,
             cost: pending.cost,
         };
-        let mut reply = Reply {
+        let reply = Reply {
             request: pending.request,
             status: pending.status,
             timeline,
         };
-        if let Some(offer) = pending.offer {
-            let landed = self.offers.landed(offer);
-            if let Some(range) = landed.filter(|_| pending.status.is_done()) {
-                reply.request.extent.start = Lba(range.start);
-            }
-            self.offers.end(offer);
-        }
         match &mut self.memory {
             None => self.actions.push(Action::Reply(reply)),
             Some(memory) => memory.ended(now, &reply),

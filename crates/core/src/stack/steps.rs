@@ -184,17 +184,8 @@ impl Stack {
         );
         self.placement
             .done(now, of.tag, drive, done, &drives, &mut plan);
-        if let Some(offer) = of.io.offer
-            && done.status == Status::Failed(Failure::Medium)
-            && self.offers.retry(offer)
-        {
-            let target = Target::Offered(of.io.at);
-            let elsewhere = plan.io(PlannedIo {
-                tag: of.tag,
-                data: of.data,
-                ..PlannedIo::new(drive, Op::Write, target, done.len)
-            });
-            plan.instead = Instead::Step(elsewhere);
+        if done.status == Status::Failed(Failure::Medium) {
+            self.try_elsewhere(drive, done, &mut plan);
         }
         if plan.is_empty() && self.graph.is_last(done.io) {
             self.plans.push(plan);
@@ -204,6 +195,21 @@ impl Stack {
             return;
         }
         self.carry_on(now, drive, done, plan);
+    }
+
+    /// A range write that failed on the medium is written elsewhere, if something else of its offer is left.
+    #[cold]
+    fn try_elsewhere(&mut self, drive: DriveId, done: &DriveDone, plan: &mut Plan) {
+        let of = self.graph.io(done.io);
+        if of.io.offer.is_none_or(|offer| !self.offers.retry(offer)) {
+            return;
+        }
+        let elsewhere = plan.io(PlannedIo {
+            tag: of.tag,
+            data: of.data,
+            ..PlannedIo::new(drive, Op::Write, Target::Offered(of.io.at), done.len)
+        });
+        plan.instead = Instead::Step(elsewhere);
     }
 
     /// A drive has ended an I/O that others wait for, or of which its placement says what is to follow.

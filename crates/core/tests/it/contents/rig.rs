@@ -305,7 +305,7 @@ impl Rig {
         let mut actions = Vec::new();
         self.stack.take_actions(&mut actions);
         for action in actions {
-            self.trace.push((self.now, action.clone()));
+            self.trace.push((self.now, action));
             match action {
                 Action::Start {
                     drive,

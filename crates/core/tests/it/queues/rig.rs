@@ -113,9 +113,9 @@ impl Rig {
                     }
                     self.drive.submit(self.now, &command);
                 }
-                Action::Offer { io, offer, .. } => {
+                Action::Offer { io, .. } => {
                     self.landing.push((io, None));
-                    self.drive.offer(io, &offer);
+                    self.drive.offer(io, self.stack.offered(io));
                 }
                 Action::Reply(reply) => self.replies.push((self.now, reply)),
                 other => panic!("no placement here wants {other:?}"),
