@@ -81,7 +81,7 @@ soak: rust clusters cuts ## A power cut at every event, ROUNDS (25, a million re
 	NEARSLOT_SCENARIOS=$(COUNT) NEARSLOT_SCENARIO_SEED=$(SEED) \
 		$(CARGO) test --workspace --locked --profile soak --test it scenarios::random -- --nocapture
 	NEARSLOT_SPC1_REQUESTS=8000000 $(CARGO) test --workspace --locked --profile soak --test it spc1::
-	NEARSLOT_RANGE_WRITES=32000 $(CARGO) test --workspace --locked --profile soak --test it ranges::
+	NEARSLOT_RANGE_WRITES=8000 $(CARGO) test --workspace --locked --profile soak --test it ranges::
 
 # How often all worlds of power cuts are gone through, each time with another load and other losses: some 40,000 recoveries a round,
 # so 25 rounds are a million.

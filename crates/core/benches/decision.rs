@@ -2,7 +2,8 @@
 //!
 //! The drive is its mechanics alone. A step is one choice, the oracle's bookkeeping for it, and one new I/O in its place; `fcfs` shows what of that is
 //! not choosing. `satf by trying all` is the yardstick of the indexed search and makes the same choices: the sums
-//! of both runs are compared before anything is timed.
+//! of both runs are compared before anything is timed. Range writes have rows of their own: how the search by track grows with what waits and with
+//! what is offered, beside `expand`, which makes the same choices.
 
 #![allow(
     clippy::disallowed_types,
@@ -10,15 +11,17 @@
 )]
 
 use std::hint::black_box;
+use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration as WallTime;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use nearslot_core::config::PartConfig;
-use nearslot_core::contract::{Blueprint, Next, Oracle, Scheduler, View};
+use nearslot_core::contract::{Arm, Blueprint, Next, Oracle, Scheduler, View};
 use nearslot_core::drive;
 use nearslot_core::ids::{IoId, StreamId};
 use nearslot_core::io::{Command, DriveDone, Io};
-use nearslot_core::offer::Offers;
+use nearslot_core::offer::{Offer, OfferId, Offers};
 use nearslot_core::op::{Cost, Op, Status};
 use nearslot_core::registry::{DriveEnv, KnobValue};
 use nearslot_core::rng::Rng;
@@ -61,12 +64,30 @@ impl Scheduler for TryAll {
     }
 }
 
+/// What the writes of a load offer.
+#[derive(Clone, Copy, Debug)]
+enum Within {
+    Track,
+    /// 4,096 blocks.
+    Group,
+    Disk,
+}
+
+/// Blocks of a group.
+const GROUP: u64 = 4_096;
+
+/// Ranges, and how many.
+type Offered = (Within, usize);
+
 /// A closed load on one scheduler.
 struct Load {
     scheduler: Box<dyn Scheduler>,
     oracle: Box<dyn Oracle>,
     capacity: Blocks,
     ios: Vec<Io>,
+    /// What its I/Os offer, if they are range writes.
+    offered: Option<Offered>,
+    offers: Offers,
     now: Instant,
     rng: Rng,
     sequence: u64,
@@ -75,11 +96,23 @@ struct Load {
 
 impl Load {
     fn new(scheduler: Box<dyn Scheduler>, blueprint: &dyn Blueprint, depth: u32) -> Load {
+        Load::offering(scheduler, blueprint, depth, None)
+    }
+
+    /// A load of range writes, if it is told what they offer.
+    fn offering(
+        scheduler: Box<dyn Scheduler>,
+        blueprint: &dyn Blueprint,
+        depth: u32,
+        offered: Option<Offered>,
+    ) -> Load {
         let mut load = Load {
             scheduler,
             oracle: blueprint.exact(),
             capacity: blueprint.capacity(),
             ios: Vec::new(),
+            offered,
+            offers: Offers::default(),
             now: Instant::ZERO,
             rng: Rng::stream(1, "bench"),
             sequence: 0,
@@ -100,7 +133,8 @@ impl Load {
     fn fresh(&mut self, id: IoId) -> Io {
         let at = Pba(self.rng.below(self.capacity.0 / 8 - 1) * 8);
         self.sequence += 1;
-        let op = match self.rng.chance(0.67) {
+        let offer = self.offered.map(|offered| self.offer(offered));
+        let op = match offer.is_none() && self.rng.chance(0.67) {
             true => Op::Read,
             false => Op::Write,
         };
@@ -111,7 +145,7 @@ impl Load {
             op,
             at,
             open: false,
-            offer: None,
+            offer,
             len: Blocks(8),
             arrived: self.now,
             priority: 0,
@@ -121,20 +155,49 @@ impl Load {
         }
     }
 
+    /// A write of one block of 4 KB offers so many ranges.
+    fn offer(&mut self, (within, count): Offered) -> OfferId {
+        let mut ranges: Vec<Range<u64>> = (0..count).map(|_| self.range(within)).collect();
+        ranges.sort_unstable_by_key(|range| range.start);
+        ranges.dedup_by(|next, before| next.start < before.end);
+        let offer = Arc::new(Offer::list(ranges, 8).expect("they are in order"));
+        self.offers
+            .make(offer, 8, self.offers.taken().completions())
+    }
+
+    fn range(&mut self, within: Within) -> Range<u64> {
+        match within {
+            Within::Disk => 0..self.capacity.0,
+            Within::Group => {
+                let begin = self.rng.below(self.capacity.0 / GROUP) * GROUP;
+                begin..begin + GROUP
+            }
+            Within::Track => {
+                let at = Pba(self.rng.below(self.capacity.0));
+                let geometry = self.oracle.arm().and_then(Arm::geometry);
+                let geometry = geometry.expect("a disk has tracks");
+                let track = geometry.track(geometry.position_of(at));
+                let track = track.expect("a block lies on it");
+                track.first.0..(track.first + track.blocks).0
+            }
+        }
+    }
+
     fn step(&mut self) {
-        let id = loop {
+        let (id, landed) = loop {
             self.oracle.advance(self.now);
             let view = View {
                 now: self.now,
                 oracle: &*self.oracle,
                 capacity: self.capacity,
                 free: None,
-                offers: &Offers::default(),
+                offers: &self.offers,
                 in_flight: 0,
                 depth: 1,
             };
             match self.scheduler.next(&view) {
-                Next::Start(id) => break id,
+                Next::Start(id) => break (id, None),
+                Next::Land(id, at) => break (id, Some(at)),
                 Next::Seek(at) => {
                     let mut arm = self.ios[0];
                     arm.op = Op::Seek;
@@ -142,11 +205,18 @@ impl Load {
                     arm.place = self.oracle.locate(at);
                     self.run(&arm);
                 }
+                Next::WaitUntil(instant) => self.now = instant,
                 other => panic!("{other:?} while {} wait", self.scheduler.len()),
             }
         };
-        let io = self.ios[id.index()];
+        let mut io = self.ios[id.index()];
         self.digest = self.digest.wrapping_mul(31) ^ io.sequence;
+        if let Some((at, offer)) = landed.zip(io.offer) {
+            (io.at, io.place) = (at, self.oracle.locate(at));
+            self.digest = self.digest.wrapping_mul(31) ^ at.0;
+            self.offers.land(offer, at.0);
+            self.offers.end(offer);
+        }
         let done = self.run(&io);
         self.scheduler
             .done(self.now, &io, &done, &Streams::default());
@@ -223,5 +293,46 @@ fn decisions(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, decisions);
+/// Range writes: `satf` goes by track, `expand` has all places in its queue, up to so many of them.
+fn range_writes(criterion: &mut Criterion) {
+    const PLACES_MAX: u64 = 100_000;
+    let text = drive::catalog_text(DRIVE).expect("the catalog has it");
+    let (blueprint, _) = drive::read(DRIVE, text, &mechanical()).expect("the catalog is valid");
+    let mut group = criterion.benchmark_group("range writes");
+    group.warm_up_time(WallTime::from_millis(200));
+    group.measurement_time(WallTime::from_millis(600));
+    group.sample_size(20);
+    let some = [
+        (Within::Track, 1, 25),
+        (Within::Track, 64, 64 * 25),
+        (Within::Group, 1, GROUP / 8),
+        (Within::Group, 64, 8 * GROUP),
+        (Within::Disk, 1, u64::MAX),
+    ];
+    for (within, count, places) in some {
+        for depth in [1, 16, 64] {
+            let mut digests = Vec::new();
+            for name in ["satf", "expand"] {
+                if name == "expand" && places.saturating_mul(depth.into()) > PLACES_MAX {
+                    continue;
+                }
+                let offered = Some((within, count));
+                let scheduler = scheduler(name, &*blueprint);
+                let mut load = Load::offering(scheduler, &*blueprint, depth, offered);
+                digests.push(load.digest);
+                let of = format!("{name}/{count} x {within:?}");
+                group.bench_function(BenchmarkId::new(of, depth), |bencher| {
+                    bencher.iter(|| load.step());
+                });
+            }
+            assert!(
+                digests.windows(2).all(|two| two[0] == two[1]),
+                "they chose otherwise"
+            );
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, decisions, range_writes);
 criterion_main!(benches);

@@ -3,6 +3,7 @@
 //! Whoever carries out range writes has one such table and goes by it, whatever chooses the places: so the rule that no two may overlap
 //! ([`Taken`]) holds for all alike.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::Arc;
@@ -43,6 +44,8 @@ struct Made {
 #[derive(Clone, Debug, Default)]
 pub struct Offers {
     made: Slab<Made>,
+    /// How many of them there are by epoch.
+    epochs: BTreeMap<u64, usize>,
     taken: Taken,
 }
 
@@ -78,6 +81,7 @@ impl Offers {
 
     /// A write of `len` blocks is made, whose host has heard of `epoch` completions.
     pub fn make(&mut self, offer: Arc<Offer>, len: u64, epoch: u64) -> OfferId {
+        *self.epochs.entry(epoch).or_default() += 1;
         OfferId::of(self.made.insert(Made {
             offer,
             len,
@@ -92,13 +96,6 @@ impl Offers {
     pub fn legal(&self, id: OfferId) -> Legal<'_> {
         let made = &self.made[id.key()];
         Legal::new(&made.offer, made.len, &self.taken, made.epoch)
-    }
-
-    /// Whether two may land at the same places: what is best for one is best for the other.
-    #[inline]
-    pub fn alike(&self, one: OfferId, other: OfferId) -> bool {
-        let [one, other] = [one, other].map(|id| &self.made[id.key()]);
-        Arc::ptr_eq(&one.offer, &other.offer) && one.len == other.len && one.epoch == other.epoch
     }
 
     /// What is left of it; none if nothing is.
@@ -153,8 +150,15 @@ impl Offers {
     /// It has ended, or never begins. Gives the number of its completion.
     pub fn end(&mut self, id: OfferId) -> u64 {
         let made = self.made.remove(id.key());
+        let alike = self.epochs.get_mut(&made.epoch);
+        let alike = alike.expect("it was counted when it was made");
+        *alike -= 1;
+        if *alike == 0 {
+            self.epochs.remove(&made.epoch);
+        }
+        let oldest = self.epochs.keys().next().copied();
         let had = made.failed.into_iter().chain(made.landed);
-        self.taken.complete(had)
+        self.taken.complete(had, oldest)
     }
 
     /// What it has taken last, if it has begun.

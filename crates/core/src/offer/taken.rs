@@ -6,13 +6,14 @@
 //! completions its host had heard of, its *epoch*. It may have a block only if nothing has taken that since: if its mark is not
 //! above the epoch. While the write that took it is under way, the mark is above all.
 //!
-//! Only so many completions are remembered ([`REMEMBERED`]). What was marked before counts as known to everybody, so an older epoch is
-//! refused. O(log n) of `n` runs for a look, a few runs for a change.
+//! Only so many completions are remembered ([`REMEMBERED`]), and all that came since the epoch of a write that waits, however long it does:
+//! it must not land on what was taken meanwhile. What was marked before counts as known to everybody, so an older epoch is refused.
+//! O(log n) of `n` runs for a look, a few runs for a change.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-/// So many completions are remembered. A host that is this far behind has to offer anew.
+/// So many completions are remembered at least. A host that is farther behind has to offer anew.
 pub(super) const REMEMBERED: usize = 4_096;
 
 /// The mark of blocks whose write is under way.
@@ -78,14 +79,17 @@ impl Taken {
         self.mark(range, UNDER_WAY);
     }
 
-    /// A range write has ended, which had taken these runs of blocks, if any. Gives the number of its completion.
-    pub fn complete(&mut self, had: impl Iterator<Item = Range<u64>>) -> u64 {
+    /// A range write has ended, which had taken these runs of blocks, if any; `oldest` is the least epoch of those that have not. Gives the
+    /// number of its completion.
+    pub fn complete(&mut self, had: impl Iterator<Item = Range<u64>>, oldest: Option<u64>) -> u64 {
         self.completions += 1;
         for range in had {
             self.mark(&range, self.completions);
             self.remembered.push_back((self.completions, range));
         }
-        if self.completions - self.forgotten > REMEMBERED as u64 {
+        let enough = self.completions.saturating_sub(REMEMBERED as u64);
+        let enough = oldest.map_or(enough, |oldest| enough.min(oldest));
+        while self.forgotten < enough {
             self.forget();
         }
         self.completions

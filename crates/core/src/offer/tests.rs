@@ -172,6 +172,55 @@ fn an_old_epoch_is_refused_when_its_completions_are_forgotten() {
     assert!(offers.taken().runs() <= 100);
 }
 
+#[test]
+fn what_was_taken_since_a_waiting_write_was_made_is_never_forgotten() {
+    let mut offers = Offers::default();
+    let (two, far) = (Arc::new(list(&[5..7], 1)), Arc::new(list(&[50..60], 1)));
+    let [patient, quick] = [(); 2].map(|()| offers.make(Arc::clone(&two), 1, 0));
+    offers.land(quick, 5);
+    offers.end(quick);
+    for turn in 1..=2 * REMEMBERED as u64 {
+        let id = offers.make(Arc::clone(&far), 1, turn);
+        offers.land(id, 50 + turn % 10);
+        offers.end(id);
+    }
+    assert_eq!(offers.legal(patient).first(0, u64::MAX), Some(6));
+    assert_eq!(offers.taken().oldest(), 0);
+    // When it has ended its epoch is as good as any other.
+    offers.land(patient, 6);
+    let told = offers.end(patient);
+    assert_eq!(offers.taken().oldest(), told - REMEMBERED as u64);
+}
+
+#[test]
+fn of_blocks_that_were_taken_once_the_marks_of_the_last_completions_are_left() {
+    let mut offers = Offers::default();
+    let blocks = 3 * REMEMBERED as u64;
+    let all = Arc::new(list(&[0..blocks], 1));
+    for turn in 0..blocks {
+        let id = offers.make(Arc::clone(&all), 1, turn);
+        offers.land(id, turn);
+        offers.end(id);
+        let oldest = offers.taken().oldest();
+        assert_eq!(offers.taken().runs() as u64, turn + 1 - oldest);
+    }
+    let oldest = offers.taken().oldest();
+    let id = offers.make(all, 1, oldest);
+    // What the oldest that are remembered have taken is not to be had by one that has not heard of them.
+    assert_eq!(offers.legal(id).first(oldest, u64::MAX), None);
+    assert_eq!(offers.legal(id).last(u64::MAX, 0), Some(oldest - 1));
+}
+
+#[test]
+fn the_last_of_whole_words_of_bits_is_offered() {
+    let offer = bits(&[10..74, 100..138], 10, 1);
+    assert_eq!(offer.end(), 138);
+    assert_eq!(offer.last(u64::MAX, 0, 1), Some(137));
+    assert_eq!(offer.last(u64::MAX, 0, 38), Some(100));
+    assert_eq!(offer.first(101, u64::MAX, 37), Some(101));
+    assert_eq!(offer.first(102, u64::MAX, 37), None);
+}
+
 /// What was taken, block by block: a literal twin.
 #[derive(Default)]
 struct Twin {
@@ -186,6 +235,31 @@ impl Twin {
         };
         starts(offer, len).into_iter().filter(is_free).collect()
     }
+
+    /// Where it has landed turns out to be bad: it goes elsewhere, if there is something.
+    fn tries_elsewhere(
+        &mut self,
+        offers: &mut Offers,
+        id: OfferId,
+        (offer, len, epoch): (&Offer, u64, u64),
+    ) -> Option<Range<u64>> {
+        let bad = offers.landed(id).expect("it has landed").clone();
+        let next = self.starts(offer, len, epoch).last().copied();
+        assert_eq!(offers.retry(id), next.is_some());
+        let next = next?;
+        assert_eq!(offers.failed(id), [bad]);
+        offers.land(id, next);
+        (next..next + len).for_each(|block| _ = self.marks.insert(block, u64::MAX));
+        Some(next..next + len)
+    }
+}
+
+/// What is left of an offer begins and ends where the twin says, and goes on there behind a block.
+fn agree(legal: &Legal<'_>, starts: &BTreeSet<u64>, behind: u64) {
+    assert_eq!(legal.first(0, u64::MAX), starts.first().copied());
+    assert_eq!(legal.last(u64::MAX, 0), starts.last().copied());
+    let next = starts.range(behind..).next().copied();
+    assert_eq!(legal.first(behind, u64::MAX), next);
 }
 
 /// Writes of random offers begin and end in any order, their hosts hear of that late, and some places turn out to be bad.
@@ -218,19 +292,9 @@ fn nobody_lands_where_another_one_is_or_was_since_its_epoch() {
                 let (id, offer, len, epoch) =
                     waiting.swap_remove(rng.below(waiting.len() as u64) as usize);
                 let starts = twin.starts(&offer, len, epoch);
-                let legal = offers.legal(id);
-                assert_eq!(legal.first(0, u64::MAX), starts.first().copied());
-                assert_eq!(legal.last(u64::MAX, 0), starts.last().copied());
-                let middle = rng.below(240);
-                assert_eq!(
-                    legal.first(middle, u64::MAX),
-                    starts.range(middle..).next().copied()
-                );
-                let Some(at) = starts
-                    .iter()
-                    .nth(rng.below(starts.len().max(1) as u64) as usize)
-                    .copied()
-                else {
+                agree(&offers.legal(id), &starts, rng.below(240));
+                let chosen = rng.below(starts.len().max(1) as u64) as usize;
+                let Some(at) = starts.iter().nth(chosen).copied() else {
                     counts[1] += 1;
                     offers.end(id);
                     continue;
@@ -240,15 +304,9 @@ fn nobody_lands_where_another_one_is_or_was_since_its_epoch() {
                 (at..at + len).for_each(|block| _ = twin.marks.insert(block, u64::MAX));
                 let mut had = vec![at..at + len];
                 if rng.below(5) == 0 {
-                    let others = twin.starts(&offer, len, epoch);
-                    assert_eq!(offers.retry(id), !others.is_empty());
-                    if let Some(next) = others.last().copied() {
-                        counts[2] += 1;
-                        assert_eq!(offers.failed(id), had);
-                        offers.land(id, next);
-                        (next..next + len).for_each(|block| _ = twin.marks.insert(block, u64::MAX));
-                        had.push(next..next + len);
-                    }
+                    let next = twin.tries_elsewhere(&mut offers, id, (&offer, len, epoch));
+                    counts[2] += usize::from(next.is_some());
+                    had.extend(next);
                 }
                 landed.push((id, had));
             }

@@ -145,12 +145,18 @@ impl Desk {
     }
 
     /// A write of one block arrives that may go to any block of these ranges.
-    pub(super) fn range_write(mut self, ranges: &[Range<u64>]) -> Desk {
+    pub(super) fn range_write(self, ranges: &[Range<u64>]) -> Desk {
+        self.long_range_write(ranges, 1)
+    }
+
+    /// The same of more blocks.
+    pub(super) fn long_range_write(mut self, ranges: &[Range<u64>], len: u64) -> Desk {
         let offer = Arc::new(Offer::list(ranges.to_vec(), 1).unwrap());
         let epoch = self.offers.taken().completions();
-        let hint = offer.first(0, u64::MAX, 1).expect("something is offered");
-        let offer = self.offers.make(offer, 1, epoch);
-        self.insert_with(Op::Write, hint, 1, (false, Some(offer)));
+        let hint = offer.first(0, u64::MAX, len);
+        let hint = hint.expect("something is offered");
+        let offer = self.offers.make(offer, len, epoch);
+        self.insert_with(Op::Write, hint, len, (false, Some(offer)));
         self
     }
 
@@ -206,9 +212,10 @@ impl Desk {
 
     /// A range write goes there.
     fn land(&mut self, id: IoId, at: Pba) -> Did {
-        let offer = self.ios[id.index()].offer.expect("it is a range write");
+        let Io { offer, len, .. } = self.ios[id.index()];
+        let offer = offer.expect("it is a range write");
         self.offers.land(offer, at.0);
-        let did = self.run(Op::Write, at, Blocks(1));
+        let did = self.run(Op::Write, at, len);
         self.offers.end(offer);
         did
     }

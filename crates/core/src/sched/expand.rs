@@ -12,6 +12,8 @@
 //! Source: Anand and others, "Avoiding file system micromanagement with range writes", OSDI 2008, section 4; `satf` makes the same
 //! choices without expanding ([`super::satf`]). Cost: that of `base` with all places waiting, and O(places) for each range write that goes.
 
+use std::ops::Range;
+
 use slab::Slab;
 
 use crate::contract::{Arm, Geometry, Next, Scheduler, View};
@@ -121,12 +123,12 @@ impl Expand {
         None
     }
 
-    /// A range write lands there: its other places are cancelled, and those of others that it covers.
-    fn cancel(&mut self, now: Instant, id: IoId, landed: &Io) {
-        let (begin, end) = (landed.at, landed.at + landed.len);
+    /// A range write goes, and takes these blocks, if any: its other places are cancelled, and those of others that it covers.
+    fn cancel(&mut self, now: Instant, id: IoId, taken: &Range<Pba>) {
         let goes = |entry: &Entry| {
             let own = entry.of == id;
-            let overlaps = entry.io.at < end && begin < entry.io.at + entry.io.len;
+            let (begin, end) = (entry.io.at, entry.io.at + entry.io.len);
+            let overlaps = !taken.is_empty() && begin < taken.end && taken.start < end;
             own || overlaps
         };
         let mut gone = std::mem::take(&mut self.gone);
@@ -222,12 +224,8 @@ impl Scheduler for Expand {
     fn withdraw(&mut self, now: Instant, io: &Io) {
         if io.offer.is_some() {
             let index = self.parent(io.id).expect("what is withdrawn waits");
-            let parent = self.parents.remove(index);
-            let nowhere = Io {
-                len: Blocks(0),
-                ..parent.io
-            };
-            return self.cancel(now, io.id, &nowhere);
+            self.parents.remove(index);
+            return self.cancel(now, io.id, &(io.at..io.at));
         }
         let entry = self.ordinary[io.id.index()].take();
         let entry = entry.expect("what is withdrawn waits");
@@ -256,7 +254,7 @@ impl Scheduler for Expand {
         }
         let index = self.parent(of).expect("its range write waits");
         self.parents.remove(index);
-        self.cancel(view.now, of, &io);
+        self.cancel(view.now, of, &(io.at..io.at + io.len));
         Next::Land(of, io.at)
     }
 
@@ -372,6 +370,17 @@ mod tests {
             .reads(&[6])
             .open_writes(1);
         assert_eq!(desk.run_all(), [Write(14, 5), Read(6, 7)]);
+    }
+
+    #[test]
+    fn what_is_withdrawn_takes_no_place_of_others() {
+        // All are expanded when the read goes. The first of the second begins before the only place of the first, and reaches into it.
+        let mut desk = Desk::new("expand")
+            .reads(&[1])
+            .long_range_write(&[5..7], 2)
+            .long_range_write(&[4..7], 2);
+        desk.step();
+        assert_eq!(desk.withdraw(1).run_all(), [Write(4, 6)]);
     }
 
     #[test]

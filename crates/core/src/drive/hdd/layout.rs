@@ -266,7 +266,9 @@ impl Layout {
 
     /// The blocks of a cylinder as if nothing were remapped; empty if it has none.
     pub fn cylinder_blocks(&self, cylinder: u32) -> Range<Pba> {
-        let (zone, within) = self.within(cylinder);
+        let Some((zone, within)) = self.within(cylinder) else {
+            return Pba(0)..Pba(0);
+        };
         let [begin, end] = [within, within + 1].map(|within| {
             let track = (within * self.heads.by).min(self.zones[zone].tracks);
             self.block_from(zone as u32, track * self.zones[zone].sectors.by)
@@ -276,7 +278,9 @@ impl Layout {
 
     /// The blocks of a track as if nothing were remapped; empty if it has none.
     pub fn track_blocks(&self, at: ArmPosition) -> Range<Pba> {
-        let (zone, within) = self.within(at.cylinder);
+        let Some((zone, within)) = self.within(at.cylinder) else {
+            return Pba(0)..Pba(0);
+        };
         let on = &self.zones[zone];
         let flipped = (within as u32).wrapping_add(on.flip_base) & on.flip_mask != 0;
         let side = match flipped {
@@ -292,12 +296,12 @@ impl Layout {
         begin..end.max(begin)
     }
 
-    /// The zone of a cylinder, or the one before it where there is none, and the cylinder's number in it.
-    fn within(&self, cylinder: u32) -> (usize, u64) {
+    /// The zone of a cylinder, or the one before it if it is of none, and the cylinder's number in it. None in front of the first zone.
+    fn within(&self, cylinder: u32) -> Option<(usize, u64)> {
         let behind = |zone: &ZoneTracks| zone.first_cylinder <= cylinder;
-        let zone = self.zones.partition_point(behind).saturating_sub(1);
+        let zone = self.zones.partition_point(behind).checked_sub(1)?;
         let first = self.zones[zone].first_cylinder;
-        (zone, u64::from(cylinder.saturating_sub(first)))
+        Some((zone, u64::from(cylinder - first)))
     }
 
     /// Where a block would lie if nothing were remapped.

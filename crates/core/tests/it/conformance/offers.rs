@@ -3,21 +3,24 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use nearslot_core::contract::{Geometry, Oracle};
+use nearslot_core::contract::{Blueprint, Geometry, Oracle};
+use nearslot_core::ids::IoId;
+use nearslot_core::io::{Command, DriveDone};
 use nearslot_core::offer::{Legal, Offer, Taken};
-use nearslot_core::op::Op;
+use nearslot_core::op::{Cost, Op, Status};
 use nearslot_core::position::{ArmPosition, Landing};
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
 use crate::conformance::oracles::for_all;
+use crate::reference::hdd::drive_of;
 
 /// Ranges in order, from single blocks to most of the drive.
 fn some_ranges(capacity: u64, rng: &mut Rng) -> Vec<Range<u64>> {
     let longest = [1, 9, 200, capacity / 2][rng.below(4) as usize];
     let (mut ranges, mut at) = (Vec::new(), rng.below(capacity / 2));
     for _ in 0..1 + rng.below(6) {
-        let begin = at + rng.below(capacity / 8);
+        let begin = at + rng.below((capacity / 8).max(1));
         at = begin + 1 + rng.below(longest);
         if at > capacity {
             break;
@@ -50,7 +53,7 @@ fn some_taken(offer: &Offer, rng: &mut Rng) -> (Taken, u64) {
         let range = at..at + 1 + rng.below(40);
         taken.take(&range);
         if rng.chance(0.7) {
-            taken.complete(std::iter::once(range));
+            taken.complete(std::iter::once(range), None);
         }
     }
     let epoch = rng.below(taken.completions() + 1);
@@ -115,43 +118,117 @@ fn the_nearest_place_of_an_offer_is_what_trying_all_finds() {
     assert!(alone > 1_000 && alone < found, "{alone} found one in time");
 }
 
+/// The tracks of a drive hold all its blocks once, and every block where it is said to lie.
+fn check_tracks(geometry: &dyn Geometry, capacity: u64) {
+    let last = geometry.position_of(Pba(capacity - 1)).cylinder;
+    let mut next = Pba(0);
+    for cylinder in 0..=last + 1 {
+        let blocks = geometry.cylinder_blocks(cylinder);
+        assert_eq!(blocks.start, next, "cylinder {cylinder}");
+        next = blocks.end;
+        let mut tracks = Vec::new();
+        for surface in 0..geometry.surfaces() {
+            let at = ArmPosition { cylinder, surface };
+            let Some(track) = geometry.track(at) else {
+                continue;
+            };
+            let of_track = track.first..track.first + track.blocks;
+            for block in of_track.start.0..of_track.end.0 {
+                assert_eq!(geometry.position_of(Pba(block)), at, "block {block}");
+            }
+            tracks.push(of_track);
+        }
+        tracks.sort_by_key(|track| track.start);
+        let ends = tracks.iter().map(|track| track.end);
+        let begins = tracks.iter().map(|track| track.start).skip(1);
+        assert!(begins.eq(ends.take(tracks.len().saturating_sub(1))));
+        let of_all = tracks.first().zip(tracks.last());
+        assert_eq!(
+            of_all.map(|(first, last)| first.start..last.end),
+            (!blocks.is_empty()).then_some(blocks)
+        );
+    }
+    assert_eq!(next, Pba(capacity));
+}
+
 #[test]
 fn the_tracks_of_a_drive_hold_all_its_blocks_once() {
     let seen = Cell::new(0);
     for_all(&|oracle, blueprint, now, _| {
         let geometry = oracle.arm().and_then(|arm| arm.geometry());
-        let Some(geometry) = geometry.filter(|_| now == Instant::ZERO) else {
-            return;
-        };
-        let last = geometry
-            .position_of(Pba(blueprint.capacity().0 - 1))
-            .cylinder;
-        let mut next = Pba(0);
-        for cylinder in 0..=last {
-            let blocks = geometry.cylinder_blocks(cylinder);
-            assert_eq!(blocks.start, next, "cylinder {cylinder}");
-            next = blocks.end;
-            let surfaces = 0..geometry.surfaces();
-            let tracks =
-                surfaces.filter_map(|surface| geometry.track(ArmPosition { cylinder, surface }));
-            let mut tracks: Vec<Range<Pba>> = tracks
-                .map(|track| track.first..track.first + track.blocks)
-                .collect();
-            tracks.sort_by_key(|track| track.start);
-            let ends = tracks.iter().map(|track| track.end);
-            let begins = tracks.iter().map(|track| track.start).skip(1);
-            assert!(begins.eq(ends.take(tracks.len().saturating_sub(1))));
-            let of_all = tracks.first().zip(tracks.last());
-            assert_eq!(
-                of_all.map(|(first, last)| first.start..last.end),
-                (!blocks.is_empty()).then_some(blocks)
-            );
-            for track in tracks {
-                assert_eq!(geometry.position_of(track.start).cylinder, cylinder);
-            }
+        if let Some(geometry) = geometry.filter(|_| now == Instant::ZERO) {
+            check_tracks(geometry, blueprint.capacity().0);
+            seen.set(seen.get() + 1);
         }
-        assert_eq!(next, Pba(blueprint.capacity().0));
-        seen.set(seen.get() + 1);
     });
     assert!(seen.get() > 2, "{} drives have tracks", seen.get());
+    // Heads in turns, zones apart from each other and from cylinder 0, sectors that are skipped or lie elsewhere.
+    let layouts = (0..400).filter_map(drive_of);
+    let checked = layouts.map(|(_, blueprint)| {
+        check_tracks(&**blueprint.mechanics(), blueprint.capacity().0);
+    });
+    assert!(checked.count() > 200);
+}
+
+#[test]
+fn over_every_layout_the_nearest_place_is_what_trying_all_finds() {
+    let (mut found, mut elsewhere) = (0, 0);
+    for (seed, (_, blueprint)) in (0..400).filter_map(|seed| Some((seed, drive_of(seed)?))) {
+        let mut rng = Rng::stream(seed, "layouts");
+        let mut oracle = blueprint.exact();
+        let mut now = Instant::ZERO;
+        for _ in 0..30 {
+            let capacity = blueprint.capacity().0;
+            now += Duration(rng.below(20_000_000));
+            let Some(offer) = some_offer(capacity, &mut rng) else {
+                continue;
+            };
+            let (taken, epoch) = some_taken(&offer, &mut rng);
+            let legal = Legal::new(&offer, 1 + rng.below(6), &taken, epoch);
+            let expected = nearest(&*oracle, now, &legal);
+            let landing = oracle.nearest_offered(now, Instant::NEVER, &legal);
+            assert_eq!(landing, expected, "drive {seed}: {legal:?}");
+            let Some(Landing { at, .. }) = landing else {
+                continue;
+            };
+            found += 1;
+            let len = Blocks(legal.len());
+            elsewhere += u32::from(blueprint.mechanics().remapped(at, len));
+            // Somewhere else next time: mostly there, sometimes far away.
+            let at = if rng.chance(0.5) {
+                at
+            } else {
+                Pba(rng.below(capacity))
+            };
+            let command = Command {
+                io: IoId(0),
+                op: Op::Write,
+                at,
+                len: Blocks(1),
+                fua: false,
+            };
+            let time = oracle.service_time(now, Op::Write, at, Blocks(1));
+            oracle.started(now, &command);
+            now += time;
+            oracle.observed(now, &done(&command));
+        }
+    }
+    assert!(found > 3_000, "{found} searches found a place");
+    assert!(
+        elsewhere > 5,
+        "{elsewhere} found one that is remapped, and no other"
+    );
+}
+
+/// The drive has carried it out, and says nothing more.
+fn done(command: &Command) -> DriveDone {
+    DriveDone {
+        io: command.io,
+        op: command.op,
+        at: command.at,
+        len: command.len,
+        status: Status::Done,
+        cost: Cost::default(),
+        arm: None,
+    }
 }

@@ -9,12 +9,15 @@
     reason = "an offer may have but one range"
 )]
 
+mod choice;
 mod client;
+mod prices;
 
 use nearslot_core::contract::{Blueprint, Merging};
 use nearslot_core::drive::queued::QueuedBlueprint;
 use nearslot_core::op::{Failure, Op, Status};
 use nearslot_core::request::Request;
+use nearslot_core::sched;
 use nearslot_core::stack::Input;
 use nearslot_core::units::Instant;
 
@@ -26,29 +29,23 @@ use nearslot_core::offer::{Offer, Refused};
 use nearslot_core::units::Blocks;
 use std::sync::Arc;
 
-/// Those that choose among places by themselves, and some that go by where a range write might lie.
-const SCHEDULERS: [&str; 8] = [
-    "satf",
-    "aged_satf",
-    "expand",
-    "expand:options=4",
-    "expand:base=look",
-    "fcfs",
-    "look",
-    "mq_deadline",
-];
+/// Those that choose among places by themselves, and all that go by where a range write might lie.
+fn schedulers() -> impl Iterator<Item = &'static str> {
+    let all = sched::TABLE.iter().map(|spec| spec.name);
+    all.chain(["expand:options=4", "expand:base=look"])
+}
 
-/// Requests of each run; a million in all with `NEARSLOT_RANGE_WRITES=32000`.
+/// Requests of each run; more than a million in all with `NEARSLOT_RANGE_WRITES=8000`.
 fn requests() -> u64 {
     let told = std::env::var("NEARSLOT_RANGE_WRITES").ok();
-    told.map_or(2_000, |told| told.parse().expect("a number"))
+    told.map_or(1_000, |told| told.parse().expect("a number"))
 }
 
 #[test]
 fn nobody_writes_where_another_one_does_whatever_chooses() {
     let disk = complete_disk();
     let mut sum = client::Counts::default();
-    for (number, name) in SCHEDULERS.iter().enumerate() {
+    for (number, name) in schedulers().enumerate() {
         let plain = [DISK, &disk, NULL, SSD].into_iter().map(blueprint);
         let sorting = [DISK, &disk].map(|text| choosing(text, name));
         for (index, blueprint) in plain.chain(sorting).enumerate() {
@@ -175,6 +172,32 @@ fn a_bad_block_sends_a_write_elsewhere_and_is_told_only_if_there_is_nothing_else
     rig.give(Input::Offer(range_write(2, 5, 1), offer(&[5..6]), epoch));
     rig.settle();
     assert_eq!(landed(&rig)[1], (2, 5, Status::Failed(Failure::Medium)));
+    // It was tried at both, and has landed nowhere: its answer has the address that it came with.
+    rig.bad = 5..16;
+    let epoch = rig.stack.epoch();
+    let both = offer(&[5..6, 15..16]);
+    rig.give(Input::Offer(range_write(3, 40, 1), both, epoch));
+    rig.settle();
+    assert_eq!(landed(&rig)[2], (3, 40, Status::Failed(Failure::Medium)));
+}
+
+/// A queue with little room, and one that counts what has not ended, are as empty as before.
+#[test]
+fn what_is_exhausted_leaves_no_trace_in_its_queue() {
+    for name in ["mq_deadline:nr_requests=2", "kyber"] {
+        let blueprint = blueprint(DISK);
+        let mut rig = Rig::over(&*blueprint, scheduler(name, &*blueprint), Merging::None);
+        for id in 1..=400 {
+            rig.give(Input::Offer(range_write(id, 5, 1), offer(&[5..6]), 0));
+        }
+        rig.settle();
+        assert_eq!(rig.commands, [(5, 1)], "{name}");
+        for id in 401..=404 {
+            rig.submit(Request::new(id, Op::Write, 8 * id, 1, rig.now));
+        }
+        rig.settle();
+        assert_eq!(rig.commands.len(), 5, "{name}");
+    }
 }
 
 #[test]

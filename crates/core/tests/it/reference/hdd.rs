@@ -328,7 +328,7 @@ fn random_zone(rng: &mut Rng, first: u32, heads: u32, sparing: Sparing) -> Zone 
 }
 
 /// A drive that can be built: random slips may leave no room.
-fn drive_of(seed: u64) -> Option<(Parameters, HddBlueprint)> {
+pub(crate) fn drive_of(seed: u64) -> Option<(Parameters, HddBlueprint)> {
     let drive = random_drive(&mut Rng::stream(seed, "test/drive"));
     let blueprint = HddBlueprint::mechanical(&drive).ok()?;
     Some((drive, blueprint))

@@ -6,7 +6,7 @@ mod by_position;
 mod deadline;
 mod eager;
 mod faults;
-mod hdd;
+pub(crate) mod hdd;
 mod overhead;
 mod twin;
 mod waits;
