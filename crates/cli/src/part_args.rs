@@ -121,7 +121,8 @@ mod tests {
         assert_eq!(parts, [("workload", "iometer:depth=4".to_owned())]);
         let help = command().render_help().to_string();
         let help = help.split_whitespace().collect::<Vec<&str>>().join(" ");
-        let told = "A synthetic load, in place of a trace: iometer, poisson, oltp, spc1, host [default: poisson]";
+        let told = "A synthetic load, in place of a trace: iometer, poisson, oltp, spc1, host, ... (see `nearslot list \
+             workloads`) [default: poisson]";
         assert!(help.contains(told), "{help}");
         // Commands have options of their own for schedulers.
         assert!(!help.contains("--sched"), "{help}");
