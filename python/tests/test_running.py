@@ -134,6 +134,7 @@ def test_typed_results_are_the_whole_json(synthetic: Scenario) -> None:
     series = typed.pop("series")
     # Left out of JSON where the load is no host.
     assert typed.pop("processes") == []
+    assert typed.pop("applications") == []
     assert typed == found.to_dict()["runs"][0]
     assert len(series["cdf_ms"]) == len(series["cdf_share"]) > 10
     assert series["cdf_share"][-1] == pytest.approx(1.0)
