@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import random
 import signal
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import nearslot
+from nearslot.experiments import table
+from nearslot.experiments.frame import Experiment
 
 DRIVE = "seagate-cheetah-9lp"
 
@@ -46,3 +50,31 @@ def synthetic() -> nearslot.Scenario:
     return nearslot.Scenario(
         workload=nearslot.part("iometer", depth=8, requests=2_000), drive=DRIVE, sched="satf"
     )
+
+
+class AskedError(Exception):
+    """A run was asked for; it is this one."""
+
+
+Asking = Callable[[Experiment[Any], Any], list[str]]
+"""The scenarios of all points of an experiment with such options."""
+
+
+@pytest.fixture
+def asked_for(monkeypatch: pytest.MonkeyPatch) -> Asking:
+    """Which scenarios an experiment asks for, which are not run."""
+
+    def asked(one: Any, **_: object) -> None:  # noqa: ANN401 (a scenario)
+        raise AskedError(one.to_toml())
+
+    monkeypatch.setattr(table, "compare", asked)
+
+    def scenarios(experiment: Experiment[Any], options: Any) -> list[str]:  # noqa: ANN401
+        found = []
+        for cell in experiment.cells(options):
+            with pytest.raises(AskedError) as caught:
+                cell.run([1])
+            found.append(str(caught.value))
+        return found
+
+    return scenarios

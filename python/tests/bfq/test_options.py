@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from nearslot.errors import ConfigError
-from nearslot.experiments import table
 from nearslot.experiments.bfq import STUDY, Options
 from nearslot.experiments.frame import SEED_OPTIONS, Experiment
 
@@ -25,34 +25,16 @@ CHANGED: dict[str, Any] = {
 }
 
 
-class AskedError(Exception):
-    """A run was asked for; it is this one."""
-
-
-def runs(
-    experiment: Experiment[Options], options: Options, monkeypatch: pytest.MonkeyPatch
-) -> list[str]:
-    """The scenarios of all points, which are not run."""
-
-    def asked(one: Any, **_: object) -> None:  # noqa: ANN401 (a scenario)
-        raise AskedError(one.to_toml())
-
-    monkeypatch.setattr(table, "compare", asked)
-    found = []
-    for cell in experiment.cells(options):
-        with pytest.raises(AskedError) as caught:
-            cell.run([1])
-        found.append(str(caught.value))
-    return found
+Asking = Callable[[Experiment[Options], Options], list[str]]
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_an_experiment_goes_by_what_it_says(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_experiment_goes_by_what_it_says(name: str, asked_for: Asking) -> None:
     experiment = EXPERIMENTS[name]
-    plain = runs(experiment, Options(), monkeypatch)
+    plain = asked_for(experiment, Options())
     assert set(CHANGED) | SEED_OPTIONS == set(Options.asked())
     for key, value in CHANGED.items():
-        changed = runs(experiment, replace(Options(), **{key: value}), monkeypatch)
+        changed = asked_for(experiment, replace(Options(), **{key: value}))
         assert (changed != plain) == experiment.goes_by(key), key
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..table import Table
@@ -30,3 +32,20 @@ def bars(panel: Axes, table: Table, *, axis: str, label: str, title: str, **wher
     panel.set_title(title, fontsize=9)
     panel.set_xlabel(label)
     panel.set_ylabel("time per write (ms)")
+
+
+def ranges_and_spans(
+    table: Table, titles: Mapping[str, str], spans: Sequence[str], path: Path
+) -> None:
+    """A row for each range, which has a title, and a column for each span."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 10), layout="constrained")
+    panels = figure.subplots(len(titles), len(spans), sharey="col")
+    for row, (around, title) in zip(panels, titles.items(), strict=True):
+        for panel, span in zip(row, spans, strict=True):
+            where = {"span": span, "within": around}
+            name = f"{title}; {span}"
+            bars(panel, table, axis="n", label="requests to choose from", title=name, **where)
+    panels[0][-1].legend(fontsize=8)
+    figure.savefig(path)

@@ -15,7 +15,7 @@ from ..statement import Found, Statement
 from ..table import Cell, Table
 from ..verdict import Check, Kind, above, at_least, at_most, below, within
 from . import model
-from .drawing import bars
+from .drawing import ranges_and_spans
 from .options import Options
 from .setup import (
     DISK,
@@ -342,18 +342,7 @@ STATEMENTS = [
 
 def draw(outcome: Outcome, path: Path) -> None:
     """A row for each figure, a column for each span."""
-    from matplotlib.figure import Figure
-
-    table = Table(outcome.runs).only(bytes=SECTOR)
-    figure = Figure(figsize=(9, 10), layout="constrained")
-    panels = figure.subplots(len(FIGURES), len(SPANS), sharey="col")
-    for row, (around, title) in zip(panels, FIGURES.items(), strict=True):
-        for panel, span in zip(row, SPANS, strict=True):
-            where = {"span": span, "within": around}
-            name = f"{title}, {span}"
-            bars(panel, table, axis="n", label="requests to choose from", title=name, **where)
-    panels[0][-1].legend(fontsize=8)
-    figure.savefig(path)
+    ranges_and_spans(Table(outcome.runs).only(bytes=SECTOR), FIGURES, SPANS, path)
 
 
 EXPERIMENT = Experiment(

@@ -8,7 +8,7 @@ from ..frame import Experiment, Outcome
 from ..statement import Found, Statement
 from ..table import Cell, Table
 from ..verdict import Kind
-from .drawing import bars
+from .drawing import ranges_and_spans
 from .options import Options
 from .setup import BLOCK, GROUP, GROUP_BLOCKS, PLACE, RANGES, SECTOR, TRACK, cell
 
@@ -117,19 +117,8 @@ STATEMENTS = [
 
 def draw(outcome: Outcome, path: Path) -> None:
     """A row for each range, a column for each span."""
-    from matplotlib.figure import Figure
-
-    table = Table(outcome.runs).only(model=MECHANICS)
     titles = {PLACE: "classic", TRACK: "a track", GROUP: "a region"}
-    figure = Figure(figsize=(9, 10), layout="constrained")
-    panels = figure.subplots(len(RANGES), len(SPANS), sharey="col")
-    for row, (around, title) in zip(panels, titles.items(), strict=True):
-        for panel, span in zip(row, SPANS, strict=True):
-            where = {"span": span, "within": around}
-            name = f"{title}; {span}"
-            bars(panel, table, axis="n", label="requests to choose from", title=name, **where)
-    panels[0][-1].legend(fontsize=8)
-    figure.savefig(path)
+    ranges_and_spans(Table(outcome.runs).only(model=MECHANICS), titles, SPANS, path)
 
 
 EXPERIMENT = Experiment(
