@@ -206,6 +206,20 @@ impl Command {
     /// The name of a movement of the arm, which no request waits for.
     pub const ARM: IoId = IoId(u32::MAX);
 
+    /// Its end, by a drive that does not tell where its arm is.
+    #[inline]
+    pub const fn ends(&self, status: Status, cost: Cost) -> DriveDone {
+        DriveDone {
+            io: self.io,
+            op: self.op,
+            at: self.at,
+            len: self.len,
+            status,
+            cost,
+            arm: None,
+        }
+    }
+
     /// A movement of the arm to this block.
     pub const fn seek(at: Pba) -> Command {
         Command {

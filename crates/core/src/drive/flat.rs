@@ -47,21 +47,11 @@ pub(super) fn tracks(capacity: Blocks, slot: Blocks) -> Result<Tracks, Uncountab
 
 /// A command that succeeds `service` after it began.
 pub(super) fn done(command: &Command, service: Duration) -> DriveDone {
-    let Command {
-        io, op, at, len, ..
-    } = *command;
-    DriveDone {
-        io,
-        op,
-        at,
-        len,
-        status: Status::Done,
-        cost: Cost {
-            transfer: service,
-            ..Cost::default()
-        },
-        arm: None,
-    }
+    let cost = Cost {
+        transfer: service,
+        ..Cost::default()
+    };
+    command.ends(Status::Done, cost)
 }
 
 /// An oracle to which all places are equally near.

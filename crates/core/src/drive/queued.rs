@@ -270,15 +270,8 @@ impl QueuedDrive {
     /// Nothing is left of what a range write offers: it ends without being done.
     fn exhaust(&mut self, now: Instant, id: IoId, offer: OfferId) {
         let (io, command) = self.held.remove(id.index());
-        let done = DriveDone {
-            io: command.io,
-            op: command.op,
-            at: command.at,
-            len: command.len,
-            status: Status::Failed(Failure::Exhausted),
-            cost: Cost::default(),
-            arm: None,
-        };
+        let status = Status::Failed(Failure::Exhausted);
+        let done = command.ends(status, Cost::default());
         self.offers.end(offer);
         self.scheduler.done(now, &io, &done, &self.streams);
         self.exhausted.push_back(done);

@@ -11,7 +11,8 @@
 //! ([`Legal`]) depends on what others have taken meanwhile: [`Offers`] keeps that account, once for everybody who carries out range
 //! writes.
 //!
-//! Costs: the next place where a write may begin is found in O(log n) of `n` ranges, or by words of bits.
+//! Costs: the next place where a write may begin is found in O(log n) of `n` ranges and a look at each next one that has no room for it, or by
+//! words of bits.
 
 use std::ops::Range;
 

@@ -44,7 +44,8 @@ impl Taken {
     }
 
     /// Runs that are remembered.
-    pub fn runs(&self) -> usize {
+    #[cfg(test)]
+    pub(super) fn runs(&self) -> usize {
         self.runs.len()
     }
 

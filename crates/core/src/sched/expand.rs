@@ -22,8 +22,9 @@ use crate::io::Io;
 use crate::measure::{Measure, Tell};
 use crate::offer::{Legal, OfferId};
 use crate::registry::{ConfigError, DriveEnv, Knob, Knobs, Spec, find};
+use crate::search::offered;
 use crate::stream::Streams;
-use crate::units::{Blocks, Instant, Pba};
+use crate::units::{Instant, Pba};
 
 /// Lower bits of a sequence number that tell the places of one range write apart: as many as an offer with bits has blocks.
 const PLACE_BITS: u32 = 24;
@@ -162,17 +163,7 @@ impl Expand {
 /// Where a range write may begin: everywhere, or at so many places a track.
 fn places_of(legal: &Legal<'_>, view: &View<'_>, options: Option<u64>, out: &mut Vec<Pba>) {
     let geometry = view.oracle.arm().and_then(Arm::geometry);
-    let len = Blocks(legal.len());
-    let remapped = |at: u64| geometry.is_some_and(|all| all.remapped(Pba(at), len));
-    let mut from = 0;
-    while let Some(at) = legal.first(from, u64::MAX) {
-        from = at + 1;
-        if !remapped(at) {
-            out.push(Pba(at));
-        }
-    }
-    // Those that are remapped do where there are no others.
-    out.extend(legal.first(0, u64::MAX).filter(|_| out.is_empty()).map(Pba));
+    offered::all(legal, geometry, out);
     if let Some(options) = options {
         thin(geometry, options, out);
     }

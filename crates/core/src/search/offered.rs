@@ -7,6 +7,8 @@
 //!
 //! A place of which a block is remapped lies elsewhere, and would take two seeks. It is taken only if an offer has no other.
 
+use std::ops::Range;
+
 use crate::contract::{Arm, Geometry};
 use crate::freemap::Track;
 use crate::offer::Legal;
@@ -59,6 +61,35 @@ fn priced<A: Arm + ?Sized>(arm: &A, now: Instant, at: Pba) -> Landing {
     Landing { at, start }
 }
 
+/// All places where a write may begin, but those of which a block is remapped; if there are no others, the first of these.
+pub fn all(legal: &Legal<'_>, geometry: Option<&dyn Geometry>, out: &mut Vec<Pba>) {
+    let mut from = 0;
+    while let Some(at) = first_at_home(legal, geometry, from..u64::MAX) {
+        out.push(Pba(at));
+        from = at + 1;
+    }
+    if out.is_empty() {
+        out.extend(legal.first(0, u64::MAX).map(Pba));
+    }
+}
+
+/// The first place in a range of blocks of which no block is remapped.
+fn first_at_home(
+    legal: &Legal<'_>,
+    geometry: Option<&dyn Geometry>,
+    within: Range<u64>,
+) -> Option<u64> {
+    let len = Blocks(legal.len());
+    let mut from = within.start;
+    loop {
+        let at = legal.first(from, within.end)?;
+        if geometry.is_none_or(|geometry| !geometry.remapped(Pba(at), len)) {
+            return Some(at);
+        }
+        from = at + 1;
+    }
+}
+
 /// What is left of an offer, on a drive.
 struct Offered<'a> {
     legal: &'a Legal<'a>,
@@ -88,14 +119,7 @@ impl Offered<'_> {
 
     /// The first place from a block on whose blocks are all at home.
     fn first(&self, from: u64, until: u64) -> Option<u64> {
-        let mut from = from;
-        loop {
-            let at = self.legal.first(from, until)?;
-            if !self.geometry.remapped(Pba(at), self.len()) {
-                return Some(at);
-            }
-            from = at + 1;
-        }
+        first_at_home(self.legal, Some(self.geometry), from..until)
     }
 
     /// The first place of an offer of which every place is remapped.

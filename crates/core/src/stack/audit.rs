@@ -34,6 +34,9 @@ impl Stack {
             self.fulfilled.is_empty(),
             "a request was not told of a step"
         );
+        let offers = self.requests.iter();
+        let offers = offers.filter(|(_, pending)| pending.offer.is_some());
+        assert_eq!(offers.count(), self.offers.len(), "an offer of no request");
         self.audit_drives();
         self.audit_timers();
         self.graph.audit();

@@ -269,17 +269,9 @@ impl Stack {
     fn exhausted(&mut self, now: Instant, drive: DriveId, id: IoId) {
         let step = self.graph.step(id);
         let (io, asked) = (step.io(id).io, step.standing(id).asked);
-        let done = DriveDone {
-            io: id,
-            op: io.op,
-            at: io.at,
-            len: io.len,
-            status: self.as_exhausted(id),
-            cost: Cost::default(),
-            arm: None,
-        };
+        let done = io.command().ends(self.as_exhausted(id), Cost::default());
         let queue = &mut self.queues[drive.index()];
-        queue.dropped(now, (&io, asked), &done, &self.streams);
+        queue.has_ended(now, (&io, asked), &done, &self.streams);
         self.complete(now, drive, &done);
     }
 

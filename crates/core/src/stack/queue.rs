@@ -453,15 +453,12 @@ impl Queue {
         let merger = self.merger.as_mut();
         let whole = merger.and_then(|merger| merger.ended(io.id, parts));
         let io = whole.as_ref().unwrap_or(io);
-        self.scheduler.done(now, io, done, streams);
-        if asked {
-            self.queued.count(io.op, -1);
-            self.readmit(now, streams);
-        }
+        self.has_ended(now, (io, asked), done, streams);
     }
 
-    /// An I/O that the scheduler has started gets no command, and has ended.
-    pub(super) fn dropped(
+    /// An I/O that the scheduler has started has ended, if it got a command or not.
+    #[inline]
+    pub(super) fn has_ended(
         &mut self,
         now: Instant,
         (io, asked): (&Io, bool),

@@ -87,21 +87,11 @@ pub fn around(
 
 /// How a command ends on a drive that is gone.
 fn refused(command: &Command, overhead: Duration) -> DriveDone {
-    let Command {
-        io, op, at, len, ..
-    } = *command;
-    DriveDone {
-        io,
-        op,
-        at,
-        len,
-        status: GONE,
-        cost: Cost {
-            overhead,
-            ..Cost::default()
-        },
-        arm: None,
-    }
+    let cost = Cost {
+        overhead,
+        ..Cost::default()
+    };
+    command.ends(GONE, cost)
 }
 
 struct FaultyDrive {

@@ -53,19 +53,7 @@ impl Drive for CompleteDrive {
         self.unwritten.clear();
         self.unwritten.extend(self.controller.unwritten());
         let (due, cost) = self.controller.carry_out(now, command);
-        let Command {
-            io, op, at, len, ..
-        } = *command;
-        let done = DriveDone {
-            io,
-            op,
-            at,
-            len,
-            status: Status::Done,
-            cost,
-            arm: None,
-        };
-        self.running = Some((due, done));
+        self.running = Some((due, command.ends(Status::Done, cost)));
     }
 
     fn next_event(&self) -> Option<Instant> {
@@ -206,11 +194,11 @@ impl Arm for CompleteOracle {
         self.freed[0].arm
     }
 
-    /// A write may begin its way elsewhere, nearer by as much.
     fn geometry(&self) -> Option<&dyn Geometry> {
         Some(&*self.twin.mechanics)
     }
 
+    /// A write may begin its way elsewhere, nearer by as much.
     fn seek_at_least(&self, distance: u32) -> Duration {
         let [read, write] = self.freed.map(|freed| freed.arm.cylinder);
         let nearer = distance.saturating_sub(read.abs_diff(write));

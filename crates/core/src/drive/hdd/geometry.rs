@@ -27,27 +27,12 @@ impl Geometry for Mechanics {
         if blocks.is_empty() {
             return None;
         }
-        let first = blocks.start;
-        let (home, spot) = (layout.home(first), layout.spot(first));
-        Some(Span {
-            first,
-            angle: home.place.angle,
-            blocks: Blocks(blocks.end.0 - first.0),
-            sectors: home.sectors,
-            // A remapped block lies elsewhere: what is contiguous there does not count.
-            contiguous: match spot.place == home.place {
-                true => spot.contiguous,
-                false => Blocks(0),
-            },
-        })
+        Some(layout.span(blocks.start, Blocks(blocks.end.0 - blocks.start.0)))
     }
 
     fn remapped(&self, at: Pba, len: Blocks) -> bool {
         let layout = self.layout();
-        let lies_elsewhere = |block: u64| {
-            let (spot, home) = (layout.spot(Pba(block)), layout.home(Pba(block)));
-            spot.arm_position() != home.arm_position() || spot.sector != home.sector
-        };
+        let lies_elsewhere = |block| layout.lies_elsewhere(Pba(block));
         // A run of blocks that follow each other is at home as a whole, or not.
         let run = layout.spot(at).contiguous;
         lies_elsewhere(at.0) || run < len && (at.0 + run.0..at.0 + len.0).any(lies_elsewhere)

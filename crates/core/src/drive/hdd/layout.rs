@@ -10,6 +10,7 @@ use std::ops::Range;
 use super::parameters::{HeadOrder, Parameters, Sparing};
 use super::runs::{self, Run, ZoneMap};
 use super::spindle::Spindle;
+use crate::freemap::Span;
 use crate::position::{ArmPosition, Place};
 use crate::registry::ConfigError;
 use crate::units::{Angle, Blocks, Duration, Pba};
@@ -188,12 +189,7 @@ impl Layout {
         let sector = position - track * on.sectors.by;
         let cylinder = self.heads.quotient(track);
         let side = (track - cylinder * self.heads.by) as u32;
-        let flipped = (cylinder as u32).wrapping_add(on.flip_base) & on.flip_mask != 0;
-        let surface = if flipped {
-            self.heads.by as u32 - 1 - side
-        } else {
-            side
-        };
+        let surface = self.surface(on, cylinder, side);
         let angle = on
             .angle
             .wrapping_add(track.wrapping_mul(on.track_step))
@@ -212,6 +208,17 @@ impl Layout {
             sectors: on.sectors.by as u32,
             contiguous: Blocks(follow.min(on.sectors.by - sector)),
             sector_time: on.sector_time,
+        }
+    }
+
+    /// The surface of the track that is the `side`th of a cylinder, or the other way round.
+    #[inline]
+    fn surface(&self, on: &ZoneTracks, cylinder: u64, side: u32) -> u32 {
+        let flipped = (cylinder as u32).wrapping_add(on.flip_base) & on.flip_mask != 0;
+        if flipped {
+            self.heads.by as u32 - 1 - side
+        } else {
+            side
         }
     }
 
@@ -256,12 +263,7 @@ impl Layout {
         } else {
             self.spot(at)
         };
-        let from = spot.track * u64::from(spot.sectors);
-        let first = self.block_from(spot.zone, from);
-        first
-            ..self
-                .block_from(spot.zone, from + u64::from(spot.sectors))
-                .max(first)
+        self.blocks_of(spot.zone as usize, spot.track..spot.track + 1)
     }
 
     /// The blocks of a cylinder as if nothing were remapped; empty if it has none.
@@ -269,11 +271,9 @@ impl Layout {
         let Some((zone, within)) = self.within(cylinder) else {
             return Pba(0)..Pba(0);
         };
-        let [begin, end] = [within, within + 1].map(|within| {
-            let track = (within * self.heads.by).min(self.zones[zone].tracks);
-            self.block_from(zone as u32, track * self.zones[zone].sectors.by)
-        });
-        begin..end.max(begin)
+        let [begin, end] = [within, within + 1]
+            .map(|within| (within * self.heads.by).min(self.zones[zone].tracks));
+        self.blocks_of(zone, begin..end)
     }
 
     /// The blocks of a track as if nothing were remapped; empty if it has none.
@@ -282,17 +282,19 @@ impl Layout {
             return Pba(0)..Pba(0);
         };
         let on = &self.zones[zone];
-        let flipped = (within as u32).wrapping_add(on.flip_base) & on.flip_mask != 0;
-        let side = match flipped {
-            true => self.heads.by - 1 - u64::from(at.surface),
-            false => u64::from(at.surface),
-        };
-        let track = within * self.heads.by + side;
-        if track >= on.tracks {
-            return Pba(0)..Pba(0);
+        let side = self.surface(on, within, at.surface);
+        let track = within * self.heads.by + u64::from(side);
+        match track < on.tracks {
+            true => self.blocks_of(zone, track..track + 1),
+            false => Pba(0)..Pba(0),
         }
+    }
+
+    /// The blocks of these tracks of a zone, slips counted.
+    fn blocks_of(&self, zone: usize, tracks: Range<u64>) -> Range<Pba> {
+        let sectors = self.zones[zone].sectors.by;
         let [begin, end] =
-            [track, track + 1].map(|track| self.block_from(zone as u32, track * on.sectors.by));
+            [tracks.start, tracks.end].map(|track| self.block_from(zone as u32, track * sectors));
         begin..end.max(begin)
     }
 
@@ -302,6 +304,28 @@ impl Layout {
         let zone = self.zones.partition_point(behind).checked_sub(1)?;
         let first = self.zones[zone].first_cylinder;
         Some((zone, u64::from(cylinder - first)))
+    }
+
+    /// What of a track of these blocks matters to who writes on it.
+    pub(super) fn span(&self, first: Pba, blocks: Blocks) -> Span {
+        let (home, spot) = (self.home(first), self.spot(first));
+        Span {
+            first,
+            angle: home.place.angle,
+            blocks,
+            sectors: home.sectors,
+            // A remapped block lies elsewhere: what is contiguous there does not count.
+            contiguous: match spot.place == home.place {
+                true => spot.contiguous,
+                false => Blocks(0),
+            },
+        }
+    }
+
+    /// Whether a block is remapped.
+    pub(super) fn lies_elsewhere(&self, at: Pba) -> bool {
+        let (spot, home) = (self.spot(at), self.home(at));
+        spot.arm_position() != home.arm_position() || spot.sector != home.sector
     }
 
     /// Where a block would lie if nothing were remapped.

@@ -277,17 +277,9 @@ impl Drive for HddDrive {
         assert!(self.running.is_none(), "the drive is busy");
         let (cost, arm) = self.carry_out(now, command);
         self.arm = arm;
-        let Command {
-            io, op, at, len, ..
-        } = *command;
         let done = DriveDone {
-            io,
-            op,
-            at,
-            len,
-            status: Status::Done,
-            cost,
             arm: Some(arm),
+            ..command.ends(Status::Done, cost)
         };
         self.running = Some((now + cost.total(), done));
     }

@@ -43,36 +43,22 @@ pub(super) fn tracks(mechanics: &Mechanics, slot: Blocks) -> Result<Tracks, Unco
     let mut next = Pba(0);
     while next.0 < layout.capacity().0 {
         // A block that was remapped tells nothing of the track that it comes from: its home does.
-        let home = layout.home(next);
+        let home = layout.home(next).arm_position();
         let span = layout.track_span(next);
         let behind = if span.contains(&next) {
             span.end
         } else {
             next + Blocks(1)
         };
-        let place = home.place;
-        all[(place.cylinder * heads + place.surface) as usize] = Span {
-            first: next,
-            angle: place.angle,
-            blocks: Blocks(behind.0 - next.0),
-            sectors: home.sectors,
-            // A remapped block lies elsewhere: what is contiguous there does not count.
-            contiguous: match layout.spot(next) {
-                spot if spot.place == place => spot.contiguous,
-                _ => Blocks(0),
-            },
-        };
+        all[(home.cylinder * heads + home.surface) as usize] =
+            layout.span(next, Blocks(behind.0 - next.0));
         next = behind;
     }
     let broken = |first: Pba| {
         if layout.spot(first).contiguous >= slot {
             return false;
         }
-        let here = layout.home(first).arm_position();
-        (first.0..first.0 + slot.0).any(|block| {
-            let (spot, home) = (layout.spot(Pba(block)), layout.home(Pba(block)));
-            spot.arm_position() != here || spot.sector != home.sector
-        })
+        (first.0..first.0 + slot.0).any(|block| layout.lies_elsewhere(Pba(block)))
     };
     Tracks::new(slot, heads, all.into_iter(), broken)
 }
