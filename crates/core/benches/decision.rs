@@ -45,7 +45,9 @@ impl Scheduler for TryAll {
 
     fn next(&mut self, view: &View<'_>) -> Next {
         let price = |io: &Io| {
-            let time = view.oracle.positioning_time(view.now, io.op, &io.place);
+            let time = view
+                .oracle
+                .positioning_time(view.now, io.op, &io.place, io.len);
             (time, io.sequence)
         };
         let all = self.waiting.iter().enumerate();
@@ -237,7 +239,9 @@ impl Load {
             len,
             fua: false,
         };
-        let time = self.oracle.positioning_time(self.now, op, &io.place);
+        let time = self
+            .oracle
+            .positioning_time(self.now, op, &io.place, io.len);
         self.oracle.started(self.now, &command);
         self.now += time + Duration(200_000);
         let done = DriveDone {

@@ -59,6 +59,7 @@ impl From<&Io> for Candidate {
             op: io.op,
             id: io.id,
             sequence: io.sequence,
+            blocks: u32::try_from(io.len.0).unwrap_or(u32::MAX),
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::freemap::Slot;
 use crate::ids::IoId;
 use crate::op::Op;
 use crate::sorted::{Cursor, Keyed};
-use crate::units::{Angle, Duration, Instant, Pba};
+use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
 /// Where a block lies, as far as an oracle knows. The stack computes it once when it queues an I/O, so that a decision among
 /// hundreds costs no address translation. All zero if the oracle has no arm and needs no places.
@@ -67,9 +67,17 @@ pub struct Candidate {
     pub id: IoId,
     /// Breaks ties: the lowest wins.
     pub sequence: u64,
+    /// How many blocks. In 32 bits, as all that wait are walked through; one that is longer counts as that long.
+    pub blocks: u32,
 }
 
 impl Candidate {
+    /// How many blocks.
+    #[inline]
+    pub fn len(&self) -> Blocks {
+        Blocks(self.blocks.into())
+    }
+
     /// A key that is not above that of any candidate in this cylinder or a higher one.
     #[inline]
     pub fn lowest_key(cylinder: u32) -> u128 {

@@ -336,6 +336,7 @@ fn prepare_synthetic(
         label: "workload/0",
         capacity: stack.capacity(),
         geometry: geometry.as_ref(),
+        places_max: stack.places_max(),
     };
     let (synthetic, effective) = workload::synthetic(part, &env)?;
     let count = synthetic.requests;

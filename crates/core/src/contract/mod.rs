@@ -51,6 +51,11 @@ pub trait Scheduler: Send {
         false
     }
 
+    /// How many places a range write may offer here: a scheduler that makes a list of them has limits.
+    fn places_max(&self) -> u64 {
+        u64::MAX
+    }
+
     /// An I/O that waits here was merged with others: it is as `after` from now on, with the same name, sequence number, stream and
     /// arrival. One that keeps I/Os in order of `insert` keeps its turn.
     fn grown(&mut self, now: Instant, before: &Io, after: &Io, streams: &Streams) {
@@ -374,8 +379,9 @@ pub trait Oracle: Send {
     /// Where a block lies.
     fn locate(&self, at: Pba) -> Place;
 
-    /// Time from `now` until the drive can move the first block of `place`: everything that comes before the transfer.
-    fn positioning_time(&self, now: Instant, op: Op, place: &Place) -> Duration;
+    /// Time from `now` until the drive can move the first block of `place`: everything that comes before the transfer. Of a write that may hang on how many
+    /// blocks there are: on a disk its data have to be there first.
+    fn positioning_time(&self, now: Instant, op: Op, place: &Place, len: Blocks) -> Duration;
 
     /// Time that an access would take from beginning to end, if it began at `now`.
     fn service_time(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Duration;
@@ -413,6 +419,11 @@ pub trait Arm: Oracle {
     /// Where the arm is believed to be.
     fn position(&self) -> ArmPosition;
 
+    /// Where the arm begins its way to a write: elsewhere than `position` if a drive that buffers has to write something else first.
+    fn writes_from(&self) -> ArmPosition {
+        self.position()
+    }
+
     /// The cylinder of the drive's tracks under the arm at `position`. An oracle overrides it if it counts cylinders in
     /// another way than the drive.
     fn track_cylinder(&self, _tracks: &Tracks, position: ArmPosition) -> u32 {
@@ -427,10 +438,15 @@ pub trait Arm: Oracle {
     /// A lower bound of every `positioning_time` over `distance` cylinders or more. It never falls with the distance.
     fn seek_at_least(&self, distance: u32) -> Duration;
 
-    /// The part of `positioning_time` that moves the arm, with what the drive does before: at least `seek_at_least` of the
-    /// distance. The rest is rotational latency, which is less than a revolution. If `angle_on_arrival` gives an answer,
-    /// every surface of a cylinder but the active one takes the same time.
-    fn seek_time(&self, _now: Instant, _op: Op, to: ArmPosition) -> Duration {
+    /// A lower bound of the `positioning_time` of every write over `distance` cylinders from `writes_from` or more. It never falls with the distance.
+    fn write_at_least(&self, distance: u32) -> Duration {
+        self.seek_at_least(distance)
+    }
+
+    /// The part of `positioning_time` that moves the arm, with what the drive does before, and until the data of a write are there: at least
+    /// `seek_at_least` of the distance. The rest is rotational latency, which is less than a revolution. If `angle_on_arrival` gives an answer,
+    /// every surface of a cylinder but that of `writes_from` takes a write the same time.
+    fn seek_time(&self, _now: Instant, _op: Op, to: ArmPosition, _len: Blocks) -> Duration {
         self.seek_at_least(self.position().cylinder.abs_diff(to.cylinder))
     }
 
@@ -443,9 +459,15 @@ pub trait Arm: Oracle {
     /// A lower bound of every `positioning_time_after` over `distance` cylinders or more.
     fn seek_at_least_after(&self, distance: u32) -> Duration;
 
-    /// The angle under the heads when a write that begins at `now` has moved the arm to `to`, exact to 16 ns, with the platters
+    /// The angle under the heads when the `seek_time` of a write of so many blocks to `to` is over, exact to 16 ns, with the platters
     /// `late` ns behind. None if nothing turns, or if the oracle counts cylinders in another way than the drive.
-    fn angle_on_arrival(&self, _now: Instant, _late: i64, _to: ArmPosition) -> Option<Arrival> {
+    fn angle_on_arrival(
+        &self,
+        _now: Instant,
+        _late: i64,
+        _to: ArmPosition,
+        _len: Blocks,
+    ) -> Option<Arrival> {
         None
     }
 

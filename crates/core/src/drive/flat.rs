@@ -72,7 +72,7 @@ impl Oracle for FlatOracle {
         Place::default()
     }
 
-    fn positioning_time(&self, _now: Instant, _op: Op, _place: &Place) -> Duration {
+    fn positioning_time(&self, _now: Instant, _op: Op, _place: &Place, _len: Blocks) -> Duration {
         Duration::ZERO
     }
 

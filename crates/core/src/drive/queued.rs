@@ -467,8 +467,8 @@ impl<O: Oracle + ?Sized> Oracle for HostOracle<O> {
         self.truth.locate(at)
     }
 
-    fn positioning_time(&self, now: Instant, op: Op, place: &Place) -> Duration {
-        self.truth.positioning_time(now, op, place)
+    fn positioning_time(&self, now: Instant, op: Op, place: &Place, len: Blocks) -> Duration {
+        self.truth.positioning_time(now, op, place, len)
     }
 
     fn service_time(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Duration {
@@ -523,12 +523,20 @@ impl<O: Arm + ?Sized> Arm for HostOracle<O> {
         self.truth.geometry()
     }
 
+    fn writes_from(&self) -> ArmPosition {
+        self.truth.writes_from()
+    }
+
     fn seek_at_least(&self, distance: u32) -> Duration {
         self.truth.seek_at_least(distance)
     }
 
-    fn seek_time(&self, now: Instant, op: Op, to: ArmPosition) -> Duration {
-        self.truth.seek_time(now, op, to)
+    fn write_at_least(&self, distance: u32) -> Duration {
+        self.truth.write_at_least(distance)
+    }
+
+    fn seek_time(&self, now: Instant, op: Op, to: ArmPosition, len: Blocks) -> Duration {
+        self.truth.seek_time(now, op, to, len)
     }
 
     fn predict(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Predicted {
@@ -543,8 +551,14 @@ impl<O: Arm + ?Sized> Arm for HostOracle<O> {
         self.truth.seek_at_least_after(distance)
     }
 
-    fn angle_on_arrival(&self, now: Instant, late: i64, to: ArmPosition) -> Option<Arrival> {
-        self.truth.angle_on_arrival(now, late, to)
+    fn angle_on_arrival(
+        &self,
+        now: Instant,
+        late: i64,
+        to: ArmPosition,
+        len: Blocks,
+    ) -> Option<Arrival> {
+        self.truth.angle_on_arrival(now, late, to, len)
     }
 
     fn ends_where_it_writes(&self) -> bool {

@@ -72,6 +72,24 @@ pub enum Refused {
         /// How many.
         given: u64,
     },
+    /// Its blocks have no numbers.
+    #[error(
+        "an offer with bits for {given} blocks from block {first} on; block numbers end at 2^64"
+    )]
+    BeyondNumbers {
+        /// Where it begins.
+        first: u64,
+        /// Blocks with bits.
+        given: u64,
+    },
+    /// More than its scheduler may list.
+    #[error("an offer of {given} places; this scheduler lists them all, and takes {most} at most")]
+    TooManyPlaces {
+        /// How many.
+        given: u64,
+        /// How many may be listed.
+        most: u64,
+    },
     /// There are not as many words of bits as the blocks need.
     #[error("an offer with {given} words of bits for {blocks} blocks; they need {needed}")]
     Words {
@@ -194,6 +212,10 @@ impl Offer {
                 needed,
             });
         }
+        if first.checked_add(needed * 64).is_none() {
+            let given = blocks;
+            return Err(Refused::BeyondNumbers { first, given });
+        }
         let mut words = words;
         if let Some(last) = words.last_mut()
             && !blocks.is_multiple_of(64)
@@ -246,6 +268,26 @@ impl Offer {
             Form::Bits { words, .. } => words.iter().all(|word| *word == 0),
         };
         (!empty).then_some(left)
+    }
+
+    /// In how many places a write of `len` blocks may begin, but at most `most` or a little more.
+    fn places(&self, len: u64, most: u64) -> u64 {
+        if let Form::List(ranges) = &self.form {
+            let places = |range: &Range<u64>| {
+                let first = range.start.next_multiple_of(self.align);
+                let room = (range.end.saturating_sub(first)).checked_sub(len);
+                room.map_or(0, |room| room / self.align + 1)
+            };
+            return ranges.iter().map(places).sum();
+        }
+        let (mut places, mut from) = (0, 0);
+        while places <= most
+            && let Some(at) = self.first(from, u64::MAX, len)
+        {
+            places += 1;
+            from = at + 1;
+        }
+        places
     }
 
     /// What a write begins at a multiple of.

@@ -55,7 +55,13 @@ impl Offers {
     ///
     /// # Errors
     /// Why not.
-    pub fn check(&self, offer: &Offer, len: u64, epoch: u64, capacity: u64) -> Result<(), Refused> {
+    pub fn check(
+        &self,
+        offer: &Offer,
+        len: u64,
+        epoch: u64,
+        (capacity, most): (u64, u64),
+    ) -> Result<(), Refused> {
         if len == 0 {
             return Err(Refused::Nothing);
         }
@@ -76,7 +82,13 @@ impl Offers {
             let align = offer.align();
             return Err(Refused::NoCandidate { len, align });
         }
-        Ok(())
+        match most {
+            u64::MAX => Ok(()),
+            _ => match offer.places(len, most) {
+                given if given > most => Err(Refused::TooManyPlaces { given, most }),
+                _ => Ok(()),
+            },
+        }
     }
 
     /// A write of `len` blocks is made, whose host has heard of `epoch` completions.

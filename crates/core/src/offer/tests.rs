@@ -81,6 +81,7 @@ fn a_list_and_bits_say_the_same() {
         for offer in &offers {
             assert_eq!(offer.end(), at);
             assert_eq!(starts(offer, len), all);
+            assert_eq!(offer.places(len, u64::MAX), all.len() as u64);
             for _ in 0..40 {
                 let (from, until) = (rng.below(at + 70), rng.below(at + 70));
                 let within = || all.iter().copied().filter(|at| (from..until).contains(at));
@@ -128,12 +129,18 @@ fn what_is_wrong_with_an_offer_is_named() {
         of_bits(1 << 25, &[1]),
         Refused::TooManyBits { .. }
     ));
+    let far = Offer::bits(u64::MAX - 63, 64, vec![1], 1).unwrap_err();
+    assert!(matches!(far, Refused::BeyondNumbers { given: 64, .. }));
 }
 
 #[test]
 fn a_write_that_cannot_be_made_is_refused_and_nothing_is_kept() {
     let offers = Offers::default();
-    let check = |offer: &Offer, len, epoch| offers.check(offer, len, epoch, 100).unwrap_err();
+    let check = |offer: &Offer, len, epoch| {
+        offers
+            .check(offer, len, epoch, (100, u64::MAX))
+            .unwrap_err()
+    };
     let offer = list(&[10..20], 8);
     assert_eq!(check(&offer, 0, 0), Refused::Nothing);
     let no_room = check(&offer, 5, 0).to_string();
@@ -147,6 +154,14 @@ fn a_write_that_cannot_be_made_is_refused_and_nothing_is_kept() {
     ));
     let beyond = check(&list(&[99..101], 1), 1, 0);
     assert!(matches!(beyond, Refused::Beyond { end: 101, .. }));
+    let (listed, wide) = (
+        |most| offers.check(&list(&[0..90], 1), 1, 0, (100, most)),
+        90,
+    );
+    assert!(listed(wide).is_ok());
+    let refused = listed(wide - 1).unwrap_err().to_string();
+    assert!(refused.starts_with("an offer of 90 places;"), "{refused}");
+    assert!(refused.ends_with("takes 89 at most"), "{refused}");
     assert!(offers.is_empty());
 }
 
@@ -159,7 +174,7 @@ fn an_old_epoch_is_refused_when_its_completions_are_forgotten() {
         offers.land(id, turn % 100);
         assert_eq!(offers.end(id), turn + 1);
     }
-    let refused = offers.check(&offer, 1, 0, 100).unwrap_err();
+    let refused = offers.check(&offer, 1, 0, (100, u64::MAX)).unwrap_err();
     assert_eq!(
         refused,
         Refused::Stale {
@@ -167,7 +182,11 @@ fn an_old_epoch_is_refused_when_its_completions_are_forgotten() {
             oldest: 1
         }
     );
-    assert!(offers.check(&offer, 1, REMEMBERED as u64 + 1, 100).is_ok());
+    assert!(
+        offers
+            .check(&offer, 1, REMEMBERED as u64 + 1, (100, u64::MAX))
+            .is_ok()
+    );
     // Of hundred blocks that were taken forty times over, the last marks are left.
     assert!(offers.taken().runs() <= 100);
 }
@@ -279,7 +298,7 @@ fn nobody_lands_where_another_one_is_or_was_since_its_epoch() {
                 let (len, behind) = (1 + rng.below(5), rng.below(20));
                 let epoch = told - behind.min(told).min(told - offers.taken().oldest());
                 let starts = twin.starts(&offer, len, epoch);
-                let may = offers.check(&offer, len, epoch, 1_000).is_ok();
+                let may = offers.check(&offer, len, epoch, (1_000, u64::MAX)).is_ok();
                 assert_eq!(may, offer.first(0, u64::MAX, len).is_some());
                 assert!(may || starts.is_empty());
                 if may {

@@ -8,12 +8,12 @@ use crate::freemap::FreeMap;
 use crate::ids::DriveId;
 use crate::op::Op;
 use crate::position::Search;
-use crate::units::{Instant, Pba};
+use crate::units::{Blocks, Instant, Pba};
 
 /// Of places on idle drives, the index of the one that the heads reach first.
 pub(super) fn nearest_idle(
     now: Instant,
-    op: Op,
+    (op, len): (Op, Blocks),
     drives: &dyn Drives,
     places: impl Iterator<Item = (DriveId, Pba)>,
 ) -> Option<usize> {
@@ -22,7 +22,7 @@ pub(super) fn nearest_idle(
         .filter(|(_, (drive, _))| drives.idle(*drive));
     let time = |(_, (drive, at)): &(usize, (DriveId, Pba))| {
         let oracle = drives.oracle(*drive);
-        oracle.positioning_time(now, op, &oracle.locate(*at))
+        oracle.positioning_time(now, op, &oracle.locate(*at), len)
     };
     idle.min_by_key(time).map(|(index, _)| index)
 }

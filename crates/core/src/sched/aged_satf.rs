@@ -138,13 +138,15 @@ impl<'a> Best<'a> {
     }
 
     fn consider(&mut self, aged: &Aged) {
+        let candidate = &aged.candidate;
         let Candidate {
             place,
             op,
             sequence,
             ..
-        } = &aged.candidate;
-        let price = self.oracle.positioning_time(self.now, *op, place) + aged.handicap;
+        } = candidate;
+        let len = candidate.len();
+        let price = self.oracle.positioning_time(self.now, *op, place, len) + aged.handicap;
         if self
             .found
             .is_none_or(|(p, s, _)| (price, *sequence) < (p, s))

@@ -241,7 +241,7 @@ impl Desk {
         let (io, now) = (IoId(0), self.now);
         let time = match (op, self.oracle.arm()) {
             (Op::Seek, None) => Duration::ZERO,
-            (Op::Seek, Some(arm)) => arm.seek_time(now, op, arm.locate(at).arm_position()),
+            (Op::Seek, Some(arm)) => arm.seek_time(now, op, arm.locate(at).arm_position(), len),
             _ => self.oracle.service_time(now, op, at, len),
         };
         self.oracle.started(

@@ -26,8 +26,12 @@ use crate::search::offered;
 use crate::stream::Streams;
 use crate::units::{Instant, Pba};
 
-/// Lower bits of a sequence number that tell the places of one range write apart: as many as an offer with bits has blocks.
+/// Lower bits of a sequence number that tell the places of one range write apart.
 const PLACE_BITS: u32 = 24;
+
+/// So many places may be offered where all of them wait, 100 MB of them; where a few of each track do, they are listed, and need eight bytes each.
+const ALL_MAX: u64 = 1 << 20;
+const LISTED_MAX: u64 = 1 << PLACE_BITS;
 
 static MEASURES: [Measure; 1] = [Measure::count(
     "expanded",
@@ -210,6 +214,13 @@ impl Scheduler for Expand {
             self.ordinary.resize(index + 1, None);
         }
         self.ordinary[index] = Some(id);
+    }
+
+    fn places_max(&self) -> u64 {
+        match self.options {
+            None => ALL_MAX,
+            Some(_) => LISTED_MAX,
+        }
     }
 
     fn withdraw(&mut self, now: Instant, io: &Io) {

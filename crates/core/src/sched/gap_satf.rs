@@ -115,11 +115,13 @@ impl Pressure {
     /// positioning time.
     #[inline]
     fn price(&self, view: &View<'_>, arm: Option<&dyn Arm>, read: &Candidate) -> Duration {
-        let time = view.oracle.positioning_time(view.now, read.op, &read.place);
+        let time = view
+            .oracle
+            .positioning_time(view.now, read.op, &read.place, read.len());
         let Some(arm) = arm.filter(|_| self.squared > 0) else {
             return time;
         };
-        let seek = arm.seek_time(view.now, read.op, read.place.arm_position());
+        let seek = arm.seek_time(view.now, read.op, read.place.arm_position(), read.len());
         let fill = nanoseconds(time - seek).min(self.time);
         time - Duration((fill * self.squared.min(self.of) / self.of).cast_unsigned())
     }

@@ -20,7 +20,7 @@ use crate::units::Instant;
 pub(super) fn in_gap(view: &View<'_>, read: &Candidate) -> Option<FreePlace> {
     let arm = view.oracle.arm()?;
     let tracks = view.free?.tracks();
-    let start = view.now + arm.positioning_time(view.now, read.op, &read.place);
+    let start = view.now + arm.positioning_time(view.now, read.op, &read.place, read.len());
     let ends = [arm.position(), read.place.arm_position()];
     let [from, to] = ends.map(|position| arm.track_cylinder(tracks, position));
     view.nearest_free(&Search {
@@ -122,7 +122,7 @@ impl Waiting {
         let free = view.free?;
         let search = match view.oracle.arm() {
             Some(arm) => {
-                let cylinder = arm.track_cylinder(free.tracks(), arm.position());
+                let cylinder = arm.track_cylinder(free.tracks(), arm.writes_from());
                 self.sweep.search(view.now, cylinder, free)
             }
             None => Search::anywhere(view.now),

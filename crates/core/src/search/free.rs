@@ -20,19 +20,24 @@ use super::openings::{Found, Nearest, Openings};
 #[inline]
 pub fn by_track<A: Arm + ?Sized>(arm: &A, search: &Search, free: &FreeMap) -> Option<FreePlace> {
     let mut best = Nearest::new(arm, search, free);
-    let here = arm.position().cylinder;
+    let here = arm.writes_from().cylinder;
     let Some(then) = &search.then else {
-        best.walk(here, |_| true, |distance| arm.seek_at_least(distance), None);
+        best.walk(
+            here,
+            |_| true,
+            |distance| arm.write_at_least(distance),
+            None,
+        );
         return best.slot();
     };
     let there = then.place.cylinder;
     let half = here.abs_diff(there).div_ceil(2);
     let nearer_here = |cylinder: u32| cylinder.abs_diff(here) <= cylinder.abs_diff(there);
     // A cylinder that is nearer to the arm is at least half the way from the access that follows, and the other way round.
-    let seek = |distance: u32| arm.seek_at_least(distance);
+    let seek = |distance: u32| arm.write_at_least(distance);
     let seek_on = |distance: u32| arm.seek_at_least_after(distance.max(half));
     best.walk(here, nearer_here, seek, Some((&seek_on, then.by)));
-    let seek = |distance: u32| arm.seek_at_least(distance.max(half));
+    let seek = |distance: u32| arm.write_at_least(distance.max(half));
     let seek_on = |distance: u32| arm.seek_at_least_after(distance);
     let nearer_there = |cylinder: u32| !nearer_here(cylinder);
     best.walk(there, nearer_there, seek, Some((&seek_on, then.by)));

@@ -35,7 +35,7 @@ pub fn nearest<A: Arm + ?Sized>(
         waiting,
         arm.position().cylinder,
         |distance| arm.seek_at_least(distance),
-        |candidate| arm.positioning_time(now, candidate.op, &candidate.place),
+        |candidate| arm.positioning_time(now, candidate.op, &candidate.place, candidate.len()),
     )
 }
 
@@ -183,6 +183,7 @@ mod tests {
                 op: Op::Read,
                 id: IoId(sequence as u32),
                 sequence: sequence as u64,
+                blocks: 1,
             });
         }
         waiting

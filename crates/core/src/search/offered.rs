@@ -49,15 +49,15 @@ pub fn by_block<A: Arm + ?Sized>(
 ) -> Option<Landing> {
     let [below, above] = [legal.last(from.0, 0), legal.first(from.0, u64::MAX)];
     let landings = [below, above].into_iter().flatten().map(Pba);
-    let landings = landings.map(|at| priced(arm, now, at));
+    let landings = landings.map(|at| priced(arm, now, at, legal.len()));
     let nearest = landings.min_by_key(|landing| (landing.start, landing.at));
     nearest.filter(|landing| landing.start < before)
 }
 
 /// A place, and when a write begins there.
-fn priced<A: Arm + ?Sized>(arm: &A, now: Instant, at: Pba) -> Landing {
+fn priced<A: Arm + ?Sized>(arm: &A, now: Instant, at: Pba, len: u64) -> Landing {
     let place = arm.locate(at);
-    let start = now + arm.positioning_time(now, Op::Write, &place);
+    let start = now + arm.positioning_time(now, Op::Write, &place, Blocks(len));
     Landing { at, start }
 }
 
@@ -128,7 +128,8 @@ impl Offered<'_> {
         if self.first(first, u64::MAX).is_some() {
             return None;
         }
-        Some(priced(arm, now, Pba(first))).filter(|landing| landing.start < before)
+        Some(priced(arm, now, Pba(first), self.legal.len()))
+            .filter(|landing| landing.start < before)
     }
 }
 
@@ -198,7 +199,7 @@ impl<A: Arm + ?Sized> Nearest<'_, A, Offered<'_>> {
     /// Considers the cylinders that have a place, outward from the arm, and stops where nothing can win any more.
     fn outward(&mut self) {
         let (arm, places, now) = (self.arm, self.places, self.search.now);
-        let here = arm.position().cylinder;
+        let here = arm.writes_from().cylinder;
         let mut up = places.cylinder_from(here);
         let mut down = here
             .checked_sub(1)
@@ -213,7 +214,7 @@ impl<A: Arm + ?Sized> Nearest<'_, A, Offered<'_>> {
             let next = if downward { &mut down } else { &mut up };
             let cylinder = next.expect("there is one on this side");
             let distance = cylinder.abs_diff(here);
-            if self.out_of_reach(now + arm.seek_at_least(distance)) {
+            if self.out_of_reach(now + arm.write_at_least(distance)) {
                 return;
             }
             *next = match downward {

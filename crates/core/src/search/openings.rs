@@ -100,9 +100,10 @@ impl<'a, A: Arm + ?Sized, P: Openings> Nearest<'a, A, P> {
     #[inline]
     pub(super) fn consider_cylinder(&mut self, cylinder: u32) {
         let (arm, now, surfaces) = (self.arm, self.search.now, self.places.surfaces());
+        let len = self.places.len();
         let there =
-            |surface| now + arm.seek_time(now, Op::Write, ArmPosition { cylinder, surface });
-        let own = arm.position().surface.min(surfaces - 1);
+            |surface| now + arm.seek_time(now, Op::Write, ArmPosition { cylinder, surface }, len);
+        let own = arm.writes_from().surface.min(surfaces - 1);
         let (unswitched, switched) = (there(own), there((own + 1) % surfaces));
         if self.could_win(unswitched, cylinder) {
             self.consider_track(
@@ -129,7 +130,9 @@ impl<'a, A: Arm + ?Sized, P: Openings> Nearest<'a, A, P> {
             return;
         };
         let on = places.of(&track);
-        let arrival = self.arm.angle_on_arrival(self.search.now, 0, to);
+        let arrival = self
+            .arm
+            .angle_on_arrival(self.search.now, 0, to, places.len());
         let arrival = arrival.expect("the oracle searches by track");
         let passing = Passing::new(&on, places.step(), &arrival);
         let Some(next) = places.next(&track, passing.slot + 1) else {
@@ -152,9 +155,9 @@ impl<'a, A: Arm + ?Sized, P: Openings> Nearest<'a, A, P> {
         let land = |number| {
             let (name, at) = self.places.place(track, number);
             let place = self.arm.locate(at);
-            let time = self
-                .arm
-                .positioning_time(self.search.now, Op::Write, &place);
+            let time =
+                self.arm
+                    .positioning_time(self.search.now, Op::Write, &place, self.places.len());
             let start = self.search.now + time;
             Found { name, at, start }
         };

@@ -333,7 +333,14 @@ impl Stack {
     pub fn check_offer(&self, offer: &Offer, len: Blocks, epoch: u64) -> Result<(), Refused> {
         self.carries_out_offers()?;
         let capacity = self.shape.capacity;
-        self.offers.check(offer, len.0, epoch, capacity.0)
+        let bounds = (capacity.0, self.places_max());
+        self.offers.check(offer, len.0, epoch, bounds)
+    }
+
+    /// How many places a range write may offer.
+    pub fn places_max(&self) -> u64 {
+        let most = self.queues.iter().map(|queue| queue.places_max());
+        most.min().unwrap_or(u64::MAX)
     }
 
     /// Whether its parts carry out range writes.

@@ -96,6 +96,11 @@ pub(super) enum Dispatch {
 }
 
 impl Queue {
+    /// How many places a range write may offer its scheduler.
+    pub(super) fn places_max(&self) -> u64 {
+        self.scheduler.places_max()
+    }
+
     pub(super) fn new(lane: Lane) -> Queue {
         let Lane {
             scheduler,

@@ -207,7 +207,8 @@ impl<'a> Desk<'a> {
     fn price(&self, row: &Served, number: u64) -> Duration {
         let io = self.waiting.iter().find(|io| io.sequence == number);
         io.map_or(Duration::ZERO, |io| {
-            self.oracle.positioning_time(row.start, io.op, &io.place)
+            self.oracle
+                .positioning_time(row.start, io.op, &io.place, io.len)
         })
     }
 
@@ -246,7 +247,7 @@ impl Oracle for Recorded {
         self.mechanics.layout().spot(at).place
     }
 
-    fn positioning_time(&self, _now: Instant, op: Op, place: &Place) -> Duration {
+    fn positioning_time(&self, _now: Instant, op: Op, place: &Place, _len: Blocks) -> Duration {
         self.mechanics
             .positioning_time_from(self.phase, self.arm, op, place)
     }

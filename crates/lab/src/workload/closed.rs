@@ -244,7 +244,7 @@ mod tests {
             let price = |(number, one): &(usize, &Record)| {
                 let (op, at) = place(one);
                 (
-                    oracle.positioning_time(now, op, &oracle.locate(at)),
+                    oracle.positioning_time(now, op, &oracle.locate(at), Blocks(1)),
                     *number,
                 )
             };

@@ -52,6 +52,8 @@ pub struct LoadEnv<'a> {
     pub capacity: Blocks,
     /// Where the tracks of the drive lie, if there is one drive that has tracks.
     pub geometry: Option<&'a Arc<dyn Geometry>>,
+    /// How many places a range write may offer.
+    pub places_max: u64,
 }
 
 impl Kind for Synthetic {

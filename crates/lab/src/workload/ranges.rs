@@ -70,60 +70,85 @@ struct Ranges {
     heard: u64,
 }
 
+fn wrong<T>(key: &str, value: impl ToString, allowed: &str) -> Result<T, ConfigError> {
+    Err(ConfigError::value(key, &value.to_string(), allowed))
+}
+
 impl Ranges {
     fn new(knobs: &Knobs, env: &LoadEnv<'_>, room: Loop) -> Result<Ranges, ConfigError> {
         let [at, blocks] = ["at_block", "span_blocks"].map(|key| knobs.integer(key));
         let rest = env.capacity.0.saturating_sub(at);
         let span = if blocks == 0 { rest } else { blocks };
-        let len = access::one_size(knobs)?;
-        let within = Within::read(knobs.choice("within")).expect("the card accepted it");
-        let (align, targets) = (knobs.integer("align_blocks"), knobs.integer("targets"));
-        let wrong = |key: &str, value: u64, allowed: String| {
-            Err(ConfigError::value(key, &value.to_string(), &allowed))
-        };
         if at >= env.capacity.0 || span > rest {
             let allowed = format!("a span within the drive's {} blocks", env.capacity);
             return match blocks > rest && at < env.capacity.0 {
-                true => wrong("span_blocks", blocks, allowed),
-                false => wrong("at_block", at, allowed),
+                true => wrong("span_blocks", blocks, &allowed),
+                false => wrong("at_block", at, &allowed),
             };
         }
-        // A place is a multiple of the alignment, and the first of the span may lie a little behind its begin.
-        if at.next_multiple_of(align) + len > at + span {
-            let allowed = format!("a size that fits into the span at a multiple of {align} blocks");
-            let bytes = format!("{} bytes", len * BLOCK_BYTES);
-            return Err(ConfigError::value("size", &bytes, &allowed));
-        }
-        if let Within::Blocks(blocks) = within
-            && (blocks < len || blocks > span)
-        {
-            let allowed = format!("{len} blocks, which is what is written, to {span}, the span");
-            return wrong("within", blocks, allowed);
-        }
-        if within == Within::Span && targets > 1 {
-            let allowed = "1 beside within=span, which offers the whole span already".to_owned();
-            return wrong("targets", targets, allowed);
-        }
-        if within == Within::Track && env.geometry.is_none() {
-            let allowed = "place, span or a number of blocks: the drive has no tracks";
-            return Err(ConfigError::value("within", "track", allowed));
-        }
-        Ok(Ranges {
+        let made = Ranges {
             room,
             rng: Rng::stream(env.seed, env.label),
             left: knobs.integer("requests"),
             number: 0,
             read_share: knobs.number("read_share"),
             span: at..at + span,
-            len,
-            align,
-            targets,
-            within,
+            len: access::one_size(knobs)?,
+            align: knobs.integer("align_blocks"),
+            targets: knobs.integer("targets"),
+            within: Within::read(knobs.choice("within")).expect("the card accepted it"),
             geometry: env.geometry.cloned(),
             ranges: Vec::new(),
             offer: None,
             heard: 0,
-        })
+        };
+        made.check(knobs, env)?;
+        Ok(made)
+    }
+
+    /// Whether what is written and offered fits.
+    fn check(&self, knobs: &Knobs, env: &LoadEnv<'_>) -> Result<(), ConfigError> {
+        let Range { start, end } = self.span;
+        let (len, align, span) = (self.len, self.align, end - start);
+        // A place is a multiple of the alignment, and the first of the span may lie a little behind its begin.
+        if start.next_multiple_of(align) + len > end {
+            let allowed = format!("a size that fits into the span at a multiple of {align} blocks");
+            return wrong("size", format!("{} bytes", len * BLOCK_BYTES), &allowed);
+        }
+        if let Within::Blocks(blocks) = self.within
+            && (blocks < len || blocks > span)
+        {
+            let allowed = format!("{len} blocks, which is what is written, to {span}, the span");
+            return wrong("within", blocks, &allowed);
+        }
+        if self.within == Within::Span && self.targets > 1 {
+            let allowed = "1 beside within=span, which offers the whole span already";
+            return wrong("targets", self.targets, allowed);
+        }
+        if self.within == Within::Track && env.geometry.is_none() {
+            let allowed = "place, span or a number of blocks: the drive has no tracks";
+            return wrong("within", "track", allowed);
+        }
+        let (places, most) = (self.places(env), env.places_max);
+        if places > most {
+            let allowed = format!(
+                "what offers at most {most} places, which this scheduler lists one by one; here it is up to {places}"
+            );
+            return wrong("within", knobs.choice("within"), &allowed);
+        }
+        Ok(())
+    }
+
+    /// How many places a write offers at most.
+    fn places(&self, env: &LoadEnv<'_>) -> u64 {
+        let Range { start, end } = self.span;
+        let blocks = match self.within {
+            Within::Place => self.len,
+            Within::Blocks(blocks) => blocks,
+            Within::Track => longest_track(env, &self.span),
+            Within::Span => end - start,
+        };
+        self.targets * (blocks.saturating_sub(self.len) / self.align + 1)
     }
 
     /// A place of the span.
@@ -185,6 +210,22 @@ impl Ranges {
         self.ranges = ranges;
         first
     }
+}
+
+/// Blocks of the longest track in a part of the drive, if a scheduler needs to know; as many on each of a cylinder.
+fn longest_track(env: &LoadEnv<'_>, span: &Range<u64>) -> u64 {
+    let Some(geometry) = env.geometry.filter(|_| env.places_max < u64::MAX) else {
+        return 0;
+    };
+    let [first, last] = [span.start, span.end - 1].map(|at| geometry.position_of(Pba(at)).cylinder);
+    let blocks = |cylinder| {
+        let of = geometry.cylinder_blocks(cylinder);
+        (of.end.0 - of.start.0).div_ceil(geometry.surfaces().into())
+    };
+    (first.min(last)..=first.max(last))
+        .map(blocks)
+        .max()
+        .unwrap_or(0)
 }
 
 impl Workload for Ranges {
@@ -328,6 +369,54 @@ mod tests {
             counts.iter().all(|count| (15..=20).contains(count)),
             "{counts:?}"
         );
+    }
+
+    /// What lists all places takes no offer of a whole drive.
+    #[test]
+    fn more_places_than_a_scheduler_lists_are_refused() {
+        let disk = "kind = 'hdd'
+            rpm = 6000
+            heads = 2
+            cylinders = 100
+            head_switch_ms = 0.5
+            write_settle_ms = 0.25
+            seek_ms = [[1, 1.0], [99, 9.0]]
+            [[zones]]
+            cylinders = [0, 9]
+            sectors_per_track = 80
+            track_skew_sectors = 2
+            cylinder_skew_sectors = 3
+            [[zones]]
+            cylinders = [10, 99]
+            sectors_per_track = 50
+            track_skew_sectors = 2
+            cylinder_skew_sectors = 3";
+        let (disk, _) = nearslot_core::drive::read("disk", disk, &[]).unwrap();
+        let geometry = disk.geometry().unwrap();
+        for (word, places) in [
+            ("within=64:size=512", 64),
+            ("within=64:size=512:targets=4", 256),
+            ("within=64:size=4k:align_blocks=8", 8),
+            ("within=span:span_blocks=4096:size=4k:align_blocks=8", 512),
+            ("within=track:size=512:span_blocks=5000", 80),
+            ("within=track:size=512:span_blocks=5000:at_block=2000", 50),
+        ] {
+            let part = format!("ranges:{word}").parse().unwrap();
+            let made = |places_max| {
+                let env = LoadEnv {
+                    seed: 1,
+                    label: "workload/0",
+                    capacity: disk.capacity(),
+                    geometry: Some(&geometry),
+                    places_max,
+                };
+                crate::workload::synthetic(&part, &env).err()
+            };
+            assert!(made(places).is_none(), "{word}");
+            let refused = made(places - 1).expect(word).to_string();
+            let expected = format!("here it is up to {places}");
+            assert!(refused.contains(&expected), "{word}: {refused}");
+        }
     }
 
     #[test]

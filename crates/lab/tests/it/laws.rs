@@ -139,6 +139,7 @@ fn run(load: &str, service_us: u64, draw: Option<fn(&mut Rng) -> u64>) -> (Watch
         label: "workload/0",
         capacity: assembly.stack.capacity(),
         geometry: None,
+        places_max: u64::MAX,
     };
     let part = load.parse().expect("it is a part");
     let (mut made, _) = workload::synthetic(&part, &env).expect("its knobs are right");

@@ -76,7 +76,6 @@ STATEMENTS = [
         published="up to a factor of three",
         range="the complete drive, with its fixed costs; the best of spans, ranges, sizes, queues",
         judge=three_times,
-        note="ranges lose turns on the complete drive, see X1",
     ),
 ]
 

@@ -178,7 +178,6 @@ def no_turn_lost(table: Table) -> Found:
 
 _CUT = "text without a figure, perhaps cut from the paper"
 _DECIDES = "4 KiB on the complete drive"
-_LATE = "ranges lose turns here, see X1"
 
 STATEMENTS = [
     Statement(
@@ -196,7 +195,6 @@ STATEMENTS = [
         published=f"about 4 ms ({_CUT})",
         range=f"{_DECIDES}; gate of our own: 3 to 5 ms",
         judge=about_four,
-        note=_LATE,
     ),
     Statement(
         id="C12",
@@ -205,7 +203,7 @@ STATEMENTS = [
         published=f"more than 3 times ({_CUT})",
         range=f"{_DECIDES}; gate of our own besides: 8 to 9 ms apart",
         judge=three_times,
-        note=f"{_LATE}; a ratio tells as much of fixed costs as of ranges: over 20 without them",
+        note="a ratio tells as much of fixed costs as of ranges: over 20 without them",
     ),
     Statement(
         id="C13",

@@ -4,15 +4,16 @@
 //!
 //! ```text
 //! a read         overhead, what the arm has to finish first (read-ahead to its least, or the one segment that is being written), the way, the turn
-//! a write        the same; but where the buffer takes writes while others are written, only what the arm needs for it behind all of those: nobody waits for
-//!                that. Where the buffer is full of such, its wait for room does not count either
+//! a write        the same, but the turn counts from when its data are there (`controller/data.rs`), if that is later; and where the buffer takes writes while
+//!                others are written, only what the arm needs for it behind all of those: nobody waits for that. Where the buffer is full of such, its wait
+//!                for room does not count either
 //! ```
 //!
 //! A price does not count that a read whose blocks are in the buffer needs no arm: see `docs/design/0008-complete-drive.md`.
 
 use std::sync::Arc;
 
-use super::controller::{Controller, Freed, Trial};
+use super::controller::{Coming, Controller, Freed, Trial};
 use super::firmware::{Firmware, WriteBehind};
 use super::mech::Mechanics;
 use crate::contract::{Arm, Drive, Geometry, Oracle};
@@ -25,7 +26,7 @@ use crate::position::{
 };
 use crate::search;
 use crate::sorted::Sorted;
-use crate::units::{Blocks, Duration, Instant, Pba};
+use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
 /// A drive with buffer, bus and overheads.
 pub(super) struct CompleteDrive {
@@ -87,12 +88,37 @@ pub(super) struct CompleteOracle {
     now: Option<Instant>,
     /// A write comes behind others, in the buffer: the time until then does not count.
     behind: bool,
-    /// When the arm can begin to move for each of them, and how much of the time until then counts.
-    ready: [(Instant, Duration); 2],
+    /// What comes before the arm moves for each of them.
+    ready: [Ready; 2],
+    /// A block takes longer on the bus than the shortest sector on the medium.
+    bus_is_slower: bool,
+}
+
+/// What comes before the arm moves for a command.
+#[derive(Clone, Copy, Debug)]
+struct Ready {
+    /// Its price counts from here.
+    from: Instant,
+    /// When the arm can begin to move.
+    moves: Instant,
+    /// How its data come, if it is a write.
+    coming: Coming,
+}
+
+impl Ready {
+    const NEVER: Ready = Ready {
+        from: Instant::ZERO,
+        moves: Instant::ZERO,
+        coming: Coming::NEVER,
+    };
 }
 
 impl CompleteOracle {
     pub(super) fn new(mechanics: Arc<Mechanics>, firmware: Arc<Firmware>) -> CompleteOracle {
+        let turn = mechanics.spindle().revolution();
+        let sectors = mechanics.layout().tracks_of_zones().map(|zone| zone.1);
+        let shortest = sectors.max().map_or(turn, |most| Duration(turn.0 / most));
+        let bus_is_slower = firmware.write_block > shortest;
         let twin = Controller::new(mechanics, firmware);
         let mut trial = Trial::new(&twin);
         CompleteOracle {
@@ -101,7 +127,8 @@ impl CompleteOracle {
             twin,
             now: None,
             behind: false,
-            ready: [(Instant::ZERO, Duration::ZERO); 2],
+            ready: [Ready::NEVER; 2],
+            bus_is_slower,
         }
     }
 
@@ -111,26 +138,75 @@ impl CompleteOracle {
         &self.freed[usize::from(op == Op::Write)]
     }
 
-    /// When the arm can begin to move for a command of `now`, and how much of the time until then is in its price.
+    /// What comes before the arm moves for a command of `now`.
     #[inline]
-    fn ready(&self, now: Instant, op: Op) -> (Instant, Duration) {
+    fn ready(&self, now: Instant, op: Op) -> Ready {
         match self.now == Some(now) {
             true => self.ready[usize::from(op == Op::Write)],
             false => self.reckoned(now, op),
         }
     }
 
-    fn reckoned(&self, now: Instant, op: Op) -> (Instant, Duration) {
+    fn reckoned(&self, now: Instant, op: Op) -> Ready {
         let freed = self.freed(op);
         let free = freed.now.max(now);
-        let overhead = self.twin.arm_overhead(op, freed.last_op);
         let stopping = freed.stopped.0.saturating_sub(free.0);
-        let ready = free.max(now + overhead) + Duration(stopping);
-        let from = match op {
-            Op::Write if self.behind => free,
-            _ => now,
+        let (coming, ready) = match op {
+            Op::Write => {
+                let coming = self.twin.coming(now, &self.freed[0]);
+                (coming, coming.arm_ready)
+            }
+            _ => (
+                Coming::NEVER,
+                now + self.twin.arm_overhead(op, freed.last_op),
+            ),
         };
-        (ready, ready.since(from))
+        Ready {
+            from: match op {
+                Op::Write if self.behind => free,
+                _ => now,
+            },
+            moves: free.max(ready) + Duration(stopping),
+            coming,
+        }
+    }
+
+    /// When the arm is on a track for a write of `len` blocks, and when its data are there.
+    #[inline]
+    fn writes(&self, now: Instant, to: ArmPosition, len: Blocks) -> [Instant; 2] {
+        let ready = self.ready(now, Op::Write);
+        let Controller {
+            mechanics,
+            firmware,
+            ..
+        } = &self.twin;
+        let movement = mechanics.movement(self.freed(Op::Write).arm, to, Op::Write);
+        let turn = mechanics.spindle().revolution();
+        let sector = match self.bus_is_slower {
+            true => mechanics.layout().sector_time(to.cylinder),
+            false => turn,
+        };
+        let arrives = ready.moves + movement.max(firmware.write_seek_min);
+        let there = ready.coming.there(firmware, len.0, (sector, turn));
+        [arrives, there]
+    }
+
+    /// When a place passes for the first time once the arm and the data are there.
+    #[inline]
+    fn passes(&self, [arrives, there]: [Instant; 2], angle: Angle) -> Instant {
+        let spindle = self.twin.mechanics.spindle();
+        let next = |from| from + spindle.wait(spindle.phase(from), angle);
+        let first = next(arrives);
+        if first >= there {
+            return first;
+        }
+        // Who is late by rounding is on time, but not for the pass that the data have missed.
+        let again = next(there);
+        let turn = spindle.revolution();
+        match again.since(first).0 < turn.0 / 2 {
+            true => again + turn,
+            false => again,
+        }
     }
 }
 
@@ -152,10 +228,14 @@ impl Oracle for CompleteOracle {
         self.twin.mechanics.layout().spot(at).place
     }
 
-    fn positioning_time(&self, now: Instant, op: Op, place: &Place) -> Duration {
-        let (ready, waited) = self.ready(now, op);
-        let (mechanics, arm) = (&self.twin.mechanics, self.freed(op).arm);
-        waited + mechanics.positioning_time(ready, arm, op, place)
+    fn positioning_time(&self, now: Instant, op: Op, place: &Place, len: Blocks) -> Duration {
+        let Ready { from, moves, .. } = self.ready(now, op);
+        let mechanics = &self.twin.mechanics;
+        if op == Op::Write {
+            let soonest = self.writes(now, place.arm_position(), len);
+            return self.passes(soonest, place.angle).since(from);
+        }
+        moves.since(from) + mechanics.positioning_time(moves, self.freed(op).arm, op, place)
     }
 
     fn service_time(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Duration {
@@ -181,7 +261,7 @@ impl Oracle for CompleteOracle {
     fn started(&mut self, now: Instant, command: &Command) {
         self.twin.carry_out(now.max(self.twin.now), command);
         self.now = None;
-        self.ready = [(Instant::ZERO, Duration::ZERO); 2];
+        self.ready = [Ready::NEVER; 2];
     }
 
     fn observed(&mut self, now: Instant, _done: &DriveDone) {
@@ -198,19 +278,40 @@ impl Arm for CompleteOracle {
         Some(&*self.twin.mechanics)
     }
 
+    fn writes_from(&self) -> ArmPosition {
+        self.freed(Op::Write).arm
+    }
+
+    fn write_at_least(&self, distance: u32) -> Duration {
+        let (mechanics, firmware) = (&self.twin.mechanics, &self.twin.firmware);
+        let Ready {
+            from,
+            moves,
+            coming,
+        } = &self.ready[1];
+        let moved = mechanics.seek_at_least(distance);
+        let turn = mechanics.spindle().revolution();
+        let there = coming.there(firmware, 1, (turn, turn));
+        let soonest = *moves + moved.max(firmware.write_seek_min);
+        soonest.max(there).since(*from)
+    }
+
     /// A write may begin its way elsewhere, nearer by as much.
     fn seek_at_least(&self, distance: u32) -> Duration {
         let [read, write] = self.freed.map(|freed| freed.arm.cylinder);
         let nearer = distance.saturating_sub(read.abs_diff(write));
-        let [read, write] = self.ready.map(|(_, waited)| waited);
-        let mechanics = &self.twin.mechanics;
-        (read + mechanics.seek_at_least(distance)).min(write + mechanics.seek_at_least(nearer))
+        let Ready { from, moves, .. } = self.ready[0];
+        let reads = moves + self.twin.mechanics.seek_at_least(distance);
+        reads.since(from).min(self.write_at_least(nearer))
     }
 
-    fn seek_time(&self, now: Instant, op: Op, to: ArmPosition) -> Duration {
-        let from = self.freed(op).arm;
-        let movement = self.twin.mechanics.movement(from, to, op);
-        self.ready(now, op).1 + movement
+    fn seek_time(&self, now: Instant, op: Op, to: ArmPosition, len: Blocks) -> Duration {
+        let Ready { from, moves, .. } = self.ready(now, op);
+        if op == Op::Write {
+            let [arrives, there] = self.writes(now, to, len);
+            return arrives.max(there).since(from);
+        }
+        moves.since(from) + self.twin.mechanics.movement(self.freed(op).arm, to, op)
     }
 
     fn predict(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Predicted {
@@ -247,10 +348,20 @@ impl Arm for CompleteOracle {
         overhead[0].min(overhead[1]) + self.twin.mechanics.seek_at_least(distance)
     }
 
-    fn angle_on_arrival(&self, now: Instant, late: i64, to: ArmPosition) -> Option<Arrival> {
-        let (ready, _) = self.ready(now, Op::Write);
-        let mechanics = &self.twin.mechanics;
-        Some(mechanics.angle_on_arrival(ready, late, self.freed(Op::Write).arm, to))
+    fn angle_on_arrival(
+        &self,
+        now: Instant,
+        late: i64,
+        to: ArmPosition,
+        len: Blocks,
+    ) -> Option<Arrival> {
+        let spindle = self.twin.mechanics.spindle();
+        let [arrives, there] = self.writes(now, to, len);
+        let begins = arrives.max(there);
+        Some(Arrival {
+            angle: spindle.phase_late(begins, late).angle(),
+            turn: spindle.revolution(),
+        })
     }
 
     fn ends_where_it_writes(&self) -> bool {
@@ -262,7 +373,10 @@ impl Arm for CompleteOracle {
 mod tests {
     use super::super::HddBlueprint;
     use super::super::parameters::Parameters;
-    use crate::contract::Blueprint;
+    use std::sync::Arc;
+
+    use super::CompleteOracle;
+    use crate::contract::{Blueprint, Oracle};
     use crate::ids::IoId;
     use crate::io::Command;
     use crate::op::Op;
@@ -271,6 +385,14 @@ mod tests {
 
     /// A turn is 10 ms, a sector 1 ms; data cross the bus in no time, so a read of one block ends with its sector.
     fn blueprint(write_behind: &str, for_writes: u32) -> HddBlueprint {
+        drive(write_behind, (5, for_writes), "")
+    }
+
+    fn drive(
+        write_behind: &str,
+        (segments, for_writes): (u32, u32),
+        electronics: &str,
+    ) -> HddBlueprint {
         let accepts = for_writes > 1;
         let text = format!(
             "kind = 'hdd'
@@ -281,7 +403,7 @@ mod tests {
             write_settle_ms = 0.25
             seek_ms = [[1, 2.0], [29, 8.5]]
             [buffer]
-            segments = 5
+            segments = {segments}
             segment_blocks = 40
             write_segments_max = {for_writes}
             read_ahead = 'blocks'
@@ -294,6 +416,7 @@ mod tests {
             read_miss_after_write_ms = 0.32
             write_after_read_ms = 0.43
             write_after_write_ms = 0.54
+            {electronics}
             [[zones]]
             cylinders = [0, 29]
             sectors_per_track = 10
@@ -327,7 +450,7 @@ mod tests {
                 oracle.observed(now, &done);
             }
             let place = oracle.locate(Pba(rng.below(600)));
-            let price = oracle.positioning_time(now, Op::Write, &place);
+            let price = oracle.positioning_time(now, Op::Write, &place, Blocks(1));
             // Written at the same time, it would find the arm as it is behind the flush.
             let flush = command(Op::Flush, 0, 0);
             drive.submit(now, &flush);
@@ -338,7 +461,7 @@ mod tests {
             let turn = Duration::from_ms(10).0;
             let [before, behind] = [
                 (flushed + price).0,
-                (flushed + oracle.positioning_time(flushed, Op::Write, &place)).0,
+                (flushed + oracle.positioning_time(flushed, Op::Write, &place, Blocks(1))).0,
             ];
             // Both name an instant at which its block begins; the overhead of a write may miss a turn.
             assert!(
@@ -369,8 +492,8 @@ mod tests {
                 };
                 oracle.advance(now);
                 let place = oracle.locate(command.at);
-                let price = oracle.positioning_time(now, op, &place);
-                let seek = oracle.seek_time(now, op, place.arm_position());
+                let price = oracle.positioning_time(now, op, &place, Blocks(1));
+                let seek = oracle.seek_time(now, op, place.arm_position(), Blocks(1));
                 let distance = oracle.position().cylinder.abs_diff(place.cylinder);
                 let least = oracle.seek_at_least(distance);
                 assert!(least <= seek, "{least} <= {seek}");
@@ -397,5 +520,156 @@ mod tests {
             }
             assert!(checked > 1_000, "{checked} commands had to move the arm");
         }
+    }
+
+    /// What a command asked for, the price of it, and what it took.
+    struct Carried {
+        op: Op,
+        at: u64,
+        len: u64,
+        price: Duration,
+        took: Duration,
+    }
+
+    /// Commands at random within a track each, one after the other.
+    fn carried(blueprint: &HddBlueprint, count: u32, rng: &mut Rng) -> Vec<Carried> {
+        let (mut drive, mut oracle) = (blueprint.drive(), blueprint.oracle());
+        let mut now = Instant(0);
+        let one = |_| {
+            now += Duration(rng.below(2) * rng.below(12_000_000));
+            let op = if rng.chance(0.7) { Op::Write } else { Op::Read };
+            let len = 1 + rng.below(6);
+            let at = rng.below(60) * 10 + rng.below(11 - len);
+            let command = Command {
+                io: IoId(1),
+                op,
+                at: Pba(at),
+                len: Blocks(len),
+                fua: false,
+            };
+            oracle.advance(now);
+            let place = oracle.locate(command.at);
+            let price = oracle.positioning_time(now, op, &place, command.len);
+            let seek = oracle.seek_time(now, op, place.arm_position(), command.len);
+            let distance = oracle.position().cylinder.abs_diff(place.cylinder);
+            assert!(oracle.seek_at_least(distance) <= seek);
+            assert!(seek <= price && price < seek + Duration::from_ms(10));
+            drive.submit(now, &command);
+            oracle.started(now, &command);
+            let due = drive.next_event().unwrap();
+            let took = due.since(now);
+            oracle.observed(due, &drive.advance(due).unwrap());
+            now = due;
+            Carried {
+                op,
+                at,
+                len,
+                price,
+                took,
+            }
+        };
+        (0..count).map(one).collect()
+    }
+
+    /// Electronics whose bus is slow enough to matter, and turns that six blocks lose on it wherever they go. Behind the last sector the host is told, which takes 0.07 ms, or 0.03 after an extra disconnect.
+    const ELECTRONICS: &[(&str, u64, &str)] = &[
+        (
+            "faster than the medium",
+            0,
+            "[bus]\nwrite_ms_per_block = 0.9",
+        ),
+        (
+            "slower than the medium",
+            0,
+            "[bus]\nwrite_ms_per_block = 1.3",
+        ),
+        ("much slower", 3, "[bus]\nwrite_ms_per_block = 7.4"),
+        (
+            "with an extra disconnect",
+            0,
+            "[overheads.extra_disconnect]
+            command_ms = 0.2
+            disconnect_ms = 0.3
+            pause_ms = 2.1
+            seek_ms = 0.4
+            [bus]
+            write_ms_per_block = 1.3",
+        ),
+        (
+            "with a long least movement",
+            0,
+            "write_seek_min_ms = 3.3\n[bus]\nwrite_ms_per_block = 0.9",
+        ),
+    ];
+
+    #[test]
+    fn data_that_come_a_nanosecond_late_wait_for_a_turn() {
+        let drive = blueprint("none", 1);
+        let firmware = drive.firmware.clone().expect("it has a buffer");
+        let oracle = CompleteOracle::new(Arc::clone(drive.mechanics()), firmware);
+        let block_1 = oracle.locate(Pba(1)).angle;
+        for (there, passes) in [
+            (0, 1_000_000),
+            (999_999, 1_000_000),
+            (1_000_000, 1_000_000),
+            (1_000_002, 11_000_000),
+            (5_000_000, 11_000_000),
+        ] {
+            let found = oracle.passes([Instant(0), Instant(there)], block_1);
+            assert!(found.0.abs_diff(passes) <= 1, "{there}: {found}");
+        }
+    }
+
+    /// Where data come late, the price is that of the pass after which nothing is lost that could be kept.
+    #[test]
+    fn a_write_begins_when_its_data_are_there() {
+        let mut rng = Rng::stream(11, "data");
+        for (name, lost_turns, text) in ELECTRONICS {
+            for (command_ms, segments) in [(0.0, 5), (0.4, 5), (0.0, 1), (0.4, 1)] {
+                let electronics = format!(
+                    "command_ms = {command_ms}
+                    data_preparation_ms = 0.05
+                    reselect_ms = 0.07
+                    reselect_again_ms = 0.03
+                    {text}"
+                );
+                let drive = drive("none", (segments, 1), &electronics);
+                let all = carried(&drive, 4_000, &mut rng);
+                for after in [Op::Read, Op::Write] {
+                    let (missed, of) = missed(&all, after, *lost_turns);
+                    // Where read-ahead will be when a command has been looked at is not foretold.
+                    let ahead = after == Op::Read && command_ms > 0.0;
+                    let most = if ahead { of / 20 } else { 0 };
+                    let told = format!("a bus {name}, {segments} segments, {command_ms} ms");
+                    assert!(
+                        of > 500 && missed <= most,
+                        "{told}: {missed} of {of} missed"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Of all writes after such a command, and elsewhere, how many did not end when their price said, and how many there were. Turns may be lost
+    /// whatever the place.
+    fn missed(all: &[Carried], after: Op, lost_turns: u64) -> (u32, u32) {
+        let turn = Duration::from_ms(10).0;
+        let (mut missed, mut of) = (0, 0);
+        for (before, write) in all.iter().zip(&all[1..]) {
+            // What the buffer has of the blocks changes how it takes them, and a price does not name them.
+            let near = write.at <= before.at + before.len && before.at <= write.at + write.len;
+            if write.op != Op::Write || before.op != after || near {
+                continue;
+            }
+            let passed = write.price + Duration::from_ms(write.len);
+            let told = write.took.0 as i64 - passed.0 as i64;
+            let on_time = (0..=lost_turns).any(|turns| {
+                let tails = [70_000, 30_000].map(|tail| tail + (turns * turn) as i64);
+                tails.iter().any(|tail| told.abs_diff(*tail) <= 20)
+            });
+            of += 1;
+            missed += u32::from(!on_time);
+        }
+        (missed, of)
     }
 }

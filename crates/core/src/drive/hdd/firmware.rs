@@ -351,6 +351,17 @@ impl Firmware {
         }
     }
 
+    /// Blocks of a write of `len` that must have come before its first one is written.
+    #[inline]
+    pub(super) fn needed_to_write(&self, len: u64) -> u64 {
+        let needed = match (&self.extra, len) {
+            (None, _) => 1,
+            (Some(_), 45..) => 15,
+            (Some(_), _) => len.min(10),
+        };
+        needed.min(self.buffer.segment_blocks)
+    }
+
     /// Blocks that must be there before a read asks for the bus, or may be left when a write does so again.
     #[inline]
     pub(super) fn watermark(&self, op: Op, len: u64) -> u64 {

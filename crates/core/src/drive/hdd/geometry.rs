@@ -32,9 +32,15 @@ impl Geometry for Mechanics {
 
     fn remapped(&self, at: Pba, len: Blocks) -> bool {
         let layout = self.layout();
-        let lies_elsewhere = |block| layout.lies_elsewhere(Pba(block));
-        // A run of blocks that follow each other is at home as a whole, or not.
-        let run = layout.spot(at).contiguous;
-        lies_elsewhere(at.0) || run < len && (at.0 + run.0..at.0 + len.0).any(lies_elsewhere)
+        let end = at + len;
+        let mut at = at;
+        while at < end {
+            if layout.lies_elsewhere(at) {
+                return true;
+            }
+            // A run of blocks that follow each other is at home as a whole, or not.
+            at = at + layout.spot(at).contiguous;
+        }
+        false
     }
 }

@@ -163,6 +163,13 @@ impl Layout {
         self.heads.by as u32
     }
 
+    /// Time of a sector in a cylinder, rounded down.
+    #[inline]
+    pub(super) fn sector_time(&self, cylinder: u32) -> Duration {
+        let zone = self.within(cylinder).map_or(0, |(zone, _)| zone);
+        Duration(self.zones[zone].sector_time >> 32)
+    }
+
     /// Tracks of each zone, and sectors of one.
     pub(super) fn tracks_of_zones(&self) -> impl Iterator<Item = (u64, u64)> {
         self.zones.iter().map(|zone| (zone.tracks, zone.sectors.by))

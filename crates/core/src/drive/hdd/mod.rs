@@ -311,7 +311,7 @@ impl Oracle for ExactOracle {
         self.mechanics.layout().spot(at).place
     }
 
-    fn positioning_time(&self, now: Instant, op: Op, place: &Place) -> Duration {
+    fn positioning_time(&self, now: Instant, op: Op, place: &Place, _len: Blocks) -> Duration {
         let begin = now + self.overhead;
         self.overhead + self.mechanics.positioning_time(begin, self.arm, op, place)
     }
@@ -366,7 +366,7 @@ impl Arm for ExactOracle {
         self.overhead + self.mechanics.seek_at_least(distance)
     }
 
-    fn seek_time(&self, _now: Instant, op: Op, to: ArmPosition) -> Duration {
+    fn seek_time(&self, _now: Instant, op: Op, to: ArmPosition, _len: Blocks) -> Duration {
         self.overhead + self.mechanics.movement(self.arm, to, op)
     }
 
@@ -391,7 +391,13 @@ impl Arm for ExactOracle {
         self.seek_at_least(distance)
     }
 
-    fn angle_on_arrival(&self, now: Instant, late: i64, to: ArmPosition) -> Option<Arrival> {
+    fn angle_on_arrival(
+        &self,
+        now: Instant,
+        late: i64,
+        to: ArmPosition,
+        _len: Blocks,
+    ) -> Option<Arrival> {
         let begin = now + self.overhead;
         Some(self.mechanics.angle_on_arrival(begin, late, self.arm, to))
     }
@@ -554,7 +560,7 @@ mod tests {
             (42, Op::Read),
         ] {
             let place = oracle.locate(Pba(at));
-            let expected = oracle.positioning_time(now, op, &place);
+            let expected = oracle.positioning_time(now, op, &place, Blocks(1));
             let command = Command {
                 io: IoId(1),
                 op,

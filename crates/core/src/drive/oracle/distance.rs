@@ -58,8 +58,8 @@ impl Oracle for Distance {
         }
     }
 
-    fn positioning_time(&self, now: Instant, op: Op, place: &Place) -> Duration {
-        self.seek_time(now, op, place.arm_position())
+    fn positioning_time(&self, now: Instant, op: Op, place: &Place, len: Blocks) -> Duration {
+        self.seek_time(now, op, place.arm_position(), len)
     }
 
     fn service_time(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Duration {
@@ -108,7 +108,7 @@ impl Arm for Distance {
         }
     }
 
-    fn seek_time(&self, _now: Instant, _op: Op, to: ArmPosition) -> Duration {
+    fn seek_time(&self, _now: Instant, _op: Op, to: ArmPosition, _len: Blocks) -> Duration {
         Duration(self.last.distance(self.block(to.cylinder, to.surface)).0)
     }
 
@@ -164,7 +164,7 @@ mod tests {
         let head = oracle.position().cylinder;
         for at in [0, 19_999_999_999, 20_000_000_008, 39_999_999_999] {
             let place = oracle.locate(Pba(at));
-            let price = oracle.positioning_time(Instant::ZERO, Op::Write, &place);
+            let price = oracle.positioning_time(Instant::ZERO, Op::Write, &place, Blocks(1));
             assert_eq!(price.0, at.abs_diff(20_000_000_008));
             assert!(oracle.seek_at_least(head.abs_diff(place.cylinder)) <= price);
         }

@@ -74,10 +74,10 @@ impl Oracle for Noisy {
         self.truth.locate(at)
     }
 
-    fn positioning_time(&self, now: Instant, op: Op, place: &Place) -> Duration {
+    fn positioning_time(&self, now: Instant, op: Op, place: &Place, len: Blocks) -> Duration {
         let track = place.arm_position();
-        let truth = self.truth.positioning_time(now, op, place);
-        let seek = self.truth.seek_time(now, op, track);
+        let truth = self.truth.positioning_time(now, op, place, len);
+        let seek = self.truth.seek_time(now, op, track, len);
         seek + self.believed(truth - seek, track)
     }
 
@@ -120,12 +120,20 @@ impl Arm for Noisy {
         self.truth.geometry()
     }
 
+    fn writes_from(&self) -> ArmPosition {
+        self.truth.writes_from()
+    }
+
     fn seek_at_least(&self, distance: u32) -> Duration {
         self.truth.seek_at_least(distance)
     }
 
-    fn seek_time(&self, now: Instant, op: Op, to: ArmPosition) -> Duration {
-        self.truth.seek_time(now, op, to)
+    fn write_at_least(&self, distance: u32) -> Duration {
+        self.truth.write_at_least(distance)
+    }
+
+    fn seek_time(&self, now: Instant, op: Op, to: ArmPosition, len: Blocks) -> Duration {
+        self.truth.seek_time(now, op, to, len)
     }
 
     fn predict(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Predicted {
@@ -141,10 +149,16 @@ impl Arm for Noisy {
         self.truth.seek_at_least_after(distance)
     }
 
-    fn angle_on_arrival(&self, now: Instant, late: i64, to: ArmPosition) -> Option<Arrival> {
+    fn angle_on_arrival(
+        &self,
+        now: Instant,
+        late: i64,
+        to: ArmPosition,
+        len: Blocks,
+    ) -> Option<Arrival> {
         // Two nanoseconds less, so that rounding cannot make it a slot too early.
         let late = late + self.error_ns(to) - 2;
-        self.truth.angle_on_arrival(now, late, to)
+        self.truth.angle_on_arrival(now, late, to, len)
     }
 
     fn ends_where_it_writes(&self) -> bool {

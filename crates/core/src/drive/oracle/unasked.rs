@@ -31,7 +31,7 @@ impl Oracle for Unasked {
         self.0.locate(at)
     }
 
-    fn positioning_time(&self, _now: Instant, _op: Op, _place: &Place) -> Duration {
+    fn positioning_time(&self, _now: Instant, _op: Op, _place: &Place, _len: Blocks) -> Duration {
         asked()
     }
 

@@ -148,7 +148,14 @@ fn nearest(
     tracks: &Tracks,
     slots: impl Iterator<Item = Slot>,
 ) -> Option<Slot> {
-    slots.min_by_key(|slot| oracle.positioning_time(now, op, &oracle.locate(tracks.at(*slot))))
+    slots.min_by_key(|slot| {
+        oracle.positioning_time(
+            now,
+            op,
+            &oracle.locate(tracks.at(*slot)),
+            tracks.slot_blocks(),
+        )
+    })
 }
 
 impl EagerCopies {

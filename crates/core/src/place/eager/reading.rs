@@ -21,7 +21,7 @@ impl EagerCopies {
         drives: &dyn Drives,
         out: &mut Plan,
     ) -> Option<StepIndex> {
-        let nearest = self.nearest_copy(now, chunk, from, drives);
+        let nearest = self.nearest_copy(now, chunk, (from, len), drives);
         let readable = self.readable(chunk);
         let readable = readable.fold(0_u32, |all, (of, ..)| all | 1 << of.copy);
         let copies = self.copies_of(chunk);
@@ -43,7 +43,7 @@ impl EagerCopies {
         &self,
         now: Instant,
         chunk: u32,
-        from: Blocks,
+        (from, len): (Blocks, Blocks),
         drives: &dyn Drives,
     ) -> Option<usize> {
         if self.geometry.copies == 1 {
@@ -51,7 +51,7 @@ impl EagerCopies {
         }
         let places = self.readable(chunk);
         let places = places.map(|(_, drive, slot)| (drive, self.at(drive, slot) + from));
-        choice::nearest_idle(now, Op::Read, drives, places)
+        choice::nearest_idle(now, (Op::Read, len), drives, places)
     }
 
     pub(super) fn read_copy(

@@ -134,7 +134,7 @@ impl<L: Layout> FixedCopies<L> {
         for _ in 0..foreground {
             let places = |copies| self.places(piece.first, copies);
             let idle = places(left.copies).map(|(_, drive, at)| (drive, at));
-            let index = choice::nearest_idle(now, Op::Write, drives, idle);
+            let index = choice::nearest_idle(now, (Op::Write, piece.len), drives, idle);
             let shortest = || {
                 let waiting = places(left.copies).map(|(_, drive, _)| drives.waiting(drive));
                 waiting.enumerate().min_by_key(|(_, waiting)| *waiting)

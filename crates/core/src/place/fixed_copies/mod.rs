@@ -411,7 +411,7 @@ impl<L: Layout> FixedCopies<L> {
     ) -> StepIndex {
         let places = self.places(piece.first, piece.copies);
         let places = places.map(|(_, drive, at)| (drive, at + piece.from));
-        let nearest = choice::nearest_idle(now, op, drives, places);
+        let nearest = choice::nearest_idle(now, (op, piece.len), drives, places);
         let chosen = match nearest {
             None => piece.copies,
             Some(index) => {

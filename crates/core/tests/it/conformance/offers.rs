@@ -87,7 +87,7 @@ fn nearest(oracle: &dyn Oracle, now: Instant, legal: &Legal<'_>) -> Option<Landi
         let place = oracle.locate(Pba(at));
         Landing {
             at: Pba(at),
-            start: now + oracle.positioning_time(now, Op::Write, &place),
+            start: now + oracle.positioning_time(now, Op::Write, &place, Blocks(legal.len())),
         }
     });
     landings.min_by_key(|landing| (landing.start, landing.at))

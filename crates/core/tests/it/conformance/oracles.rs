@@ -17,7 +17,9 @@ use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
 use crate::conformance::drives::{CAPPED, EMPIRICAL, SSD};
 use crate::support::free::nearest_free;
-use crate::support::{DISK, NULL, blueprint, carry_out, complete_disk, oracle};
+use crate::support::{
+    DISK, NULL, blueprint, carry_out, complete_disk, hoarding_disk, late_disk, oracle,
+};
 
 pub(super) type Case<'a> = &'a dyn Fn(&dyn Oracle, &dyn Blueprint, Instant, &mut Rng);
 
@@ -25,8 +27,15 @@ type ArmCase<'a> = &'a dyn Fn(&dyn Arm, &dyn Blueprint, Instant, &mut Rng);
 
 /// Calls a case with each oracle at random moments of a random run.
 pub(super) fn for_all(case: Case<'_>) {
+    let buffered = [complete_disk(), hoarding_disk(), late_disk()];
+    let others = [DISK, NULL, EMPIRICAL, CAPPED, SSD];
+    let all = || {
+        others
+            .into_iter()
+            .chain(buffered.iter().map(String::as_str))
+    };
     for sight in drive::oracle::TABLE {
-        for text in [DISK, NULL, &complete_disk(), EMPIRICAL, CAPPED, SSD] {
+        for text in all() {
             let blueprint = blueprint(text);
             let (mut oracle, mut drive) = (oracle(sight.name, &*blueprint), blueprint.drive());
             let (mut rng, mut now) = (Rng::stream(3, sight.name), Instant::ZERO);
@@ -43,7 +52,8 @@ pub(super) fn for_all(case: Case<'_>) {
                 oracle.started(now, &command);
                 let done = carry_out(&mut *drive, &mut now, &command);
                 oracle.observed(now, &done);
-                now += Duration(rng.below(20_000_000));
+                // Writes that come at once gather in a buffer.
+                now += Duration(rng.below(2) * rng.below(20_000_000));
             }
         }
     }
@@ -82,11 +92,11 @@ fn all_surfaces_but_the_active_one_are_equally_far() {
             return;
         };
         let cylinder = rng.below(tracks.cylinders().into()) as u32;
-        let own = arm.position().surface;
+        let own = arm.writes_from().surface;
         let surfaces = (0..tracks.surfaces()).filter(|surface| *surface != own);
         let positions = surfaces.map(|surface| ArmPosition { cylinder, surface });
-        let known = positions.filter(|to| arm.angle_on_arrival(now, 0, *to).is_some());
-        let mut seeks = known.map(|to| arm.seek_time(now, Op::Write, to));
+        let known = positions.filter(|to| arm.angle_on_arrival(now, 0, *to, Blocks(8)).is_some());
+        let mut seeks = known.map(|to| arm.seek_time(now, Op::Write, to, Blocks(8)));
         if let Some(first) = seeks.next() {
             for seek in seeks {
                 assert_eq!(seek, first, "cylinder {cylinder}");
@@ -103,9 +113,15 @@ fn the_least_seek_bounds_the_seek_and_that_bounds_the_positioning_time() {
         for op in [Op::Read, Op::Write] {
             let place = arm.locate(Pba(rng.below(blueprint.capacity().0)));
             let least = arm.seek_at_least(arm.position().cylinder.abs_diff(place.cylinder));
-            let seek = arm.seek_time(now, op, place.arm_position());
-            let time = arm.positioning_time(now, op, &place);
+            let seek = arm.seek_time(now, op, place.arm_position(), Blocks(8));
+            let time = arm.positioning_time(now, op, &place, Blocks(8));
             assert!(least <= seek, "{least} is no lower bound of {seek}");
+            let from = arm.writes_from().cylinder;
+            let least = arm.write_at_least(from.abs_diff(place.cylinder));
+            assert!(
+                op != Op::Write || least <= seek,
+                "{least} is no lower bound of {seek}"
+            );
             assert!(seek <= time, "{time} is less than the seek, {seek}");
             if let Some(turn) = blueprint.revolution() {
                 let wait = time - seek;
@@ -121,8 +137,8 @@ fn a_price_does_not_change_when_it_is_asked_again() {
         for op in [Op::Read, Op::Write] {
             let at = Pba(rng.below(blueprint.capacity().0 - 8));
             let place = oracle.locate(at);
-            let time = oracle.positioning_time(now, op, &place);
-            assert_eq!(oracle.positioning_time(now, op, &place), time);
+            let time = oracle.positioning_time(now, op, &place, Blocks(8));
+            assert_eq!(oracle.positioning_time(now, op, &place, Blocks(8)), time);
             let time = oracle.service_time(now, op, at, Blocks(8));
             assert_eq!(oracle.service_time(now, op, at, Blocks(8)), time);
         }
@@ -173,9 +189,15 @@ fn the_nearest_is_what_trying_all_finds() {
                 op: if rng.chance(0.5) { Op::Read } else { Op::Write },
                 id: IoId(sequence as u32),
                 sequence,
+                blocks: 1 + rng.below(20) as u32,
             });
         }
-        let price = |c: &Candidate| (oracle.positioning_time(now, c.op, &c.place), c.sequence);
+        let price = |c: &Candidate| {
+            (
+                oracle.positioning_time(now, c.op, &c.place, c.len()),
+                c.sequence,
+            )
+        };
         let expected = waiting.iter().min_by_key(|c| price(c)).copied();
         let choice = oracle.nearest(now, &waiting);
         let found = choice.and_then(|choice| waiting.at(choice.cursor).copied());
@@ -204,7 +226,7 @@ fn the_nearest_free_slot_is_what_trying_all_finds() {
             let tracks = Arc::new(blueprint.tracks(Blocks(slot)).expect("it has slots"));
             let free = some_free(&tracks, rng);
             let place = oracle.locate(Pba(rng.below(blueprint.capacity().0)));
-            let start = now + oracle.positioning_time(now, Op::Read, &place);
+            let start = now + oracle.positioning_time(now, Op::Read, &place, Blocks(8));
             let [one, other] = oracle.arm().map_or([0, 0], |arm| {
                 let ends = [arm.position(), place.arm_position()];
                 ends.map(|position| arm.track_cylinder(&tracks, position))
@@ -301,7 +323,10 @@ fn what_is_predicted_happens() {
         exact.observed(now, &done);
         assert_eq!(predicted.end, now);
         assert_eq!(predicted.arm, exact.position());
-        assert_eq!(exact.positioning_time(now, Op::Read, &place), then);
+        assert_eq!(
+            exact.positioning_time(now, Op::Read, &place, Blocks(8)),
+            then
+        );
     }
 }
 
@@ -317,8 +342,8 @@ fn no_noise_is_exact() {
         let (now, at) = (Instant(rng.below(1 << 40)), Pba(rng.below(12_800)));
         let place = exact.locate(at);
         for op in [Op::Read, Op::Write] {
-            let truth = exact.positioning_time(now, op, &place);
-            assert_eq!(silent.positioning_time(now, op, &place), truth);
+            let truth = exact.positioning_time(now, op, &place, Blocks(8));
+            assert_eq!(silent.positioning_time(now, op, &place, Blocks(8)), truth);
         }
     }
 }
@@ -327,12 +352,12 @@ fn no_noise_is_exact() {
 fn error_ns(exact: &dyn Oracle, noisy: &dyn Oracle, now: Instant, at: u64) -> i64 {
     let (place, turn) = (exact.locate(Pba(at)), 10_000_000);
     let seen = noisy
-        .positioning_time(now, Op::Read, &place)
+        .positioning_time(now, Op::Read, &place, Blocks(8))
         .0
         .cast_signed();
     let off = seen
         - exact
-            .positioning_time(now, Op::Read, &place)
+            .positioning_time(now, Op::Read, &place, Blocks(8))
             .0
             .cast_signed();
     (off + turn / 2).rem_euclid(turn) - turn / 2

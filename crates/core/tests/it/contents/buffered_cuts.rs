@@ -134,7 +134,7 @@ fn rig(setup: &Setup, kind: &str, seed: u64) -> Rig {
 fn check(kind: &str, fault: Fault) {
     let (mut going, mut lent, mut set_back, mut compared) = (0, 0, 0, 0);
     for (index, setup) in setups() {
-        for life in 0..lives() {
+        for life in lives(index) {
             let seed = 10 * life + index;
             let mut rig = rig(setup, kind, seed);
             let mut rng = Rng::stream(seed, "buffered cuts");
@@ -180,7 +180,7 @@ fn a_power_cut_that_takes_caches_leaves_what_was_answered() {
 fn what_was_given_up_is_there_after_a_power_cut_and_goes_to_the_drives() {
     let (mut given_up, mut compared) = (0, 0);
     for (index, setup) in setups() {
-        for life in 0..lives() {
+        for life in lives(index) {
             let seed = 10 * life + index;
             let mut rig = written(setup, seed, Slip::None, |_| 0.5);
             rig.failing.as_mut().expect("some fail").timeouts = 0.5;

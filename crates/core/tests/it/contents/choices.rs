@@ -146,7 +146,7 @@ impl Watched {
         if self.seen.calm.load(Ordering::Relaxed) {
             let position = |drive: DriveId, at: Pba| {
                 let oracle = drives.oracle(drive);
-                oracle.positioning_time(now, Op::Read, &oracle.locate(at))
+                oracle.positioning_time(now, Op::Read, &oracle.locate(at), Blocks(1))
             };
             let owners = self
                 .places

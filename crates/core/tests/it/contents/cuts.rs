@@ -41,7 +41,7 @@ fn suffer(rig: &mut Rig, setup: &Setup, rng: &mut Rng, kept: Kept) {
 fn check_cuts(kept: Kept) {
     let mut repaired = 0;
     for (index, setup) in setups() {
-        for life in 0..lives() {
+        for life in lives(index) {
             let seed = 10 * life + index;
             let mut rig = written(setup, seed, Slip::None, |_| 0.0);
             let mut rng = Rng::stream(seed, "cuts");
@@ -64,7 +64,7 @@ fn check_cuts(kept: Kept) {
 fn check_cuts_of_caches(kept: Kept) {
     let (mut repaired, mut set_back) = (0, 0);
     for (index, setup) in setups() {
-        for life in 0..lives() {
+        for life in lives(index) {
             let seed = 10 * life + index;
             let built = setup.build("complete disk", "satf", seed);
             let drives = built.drives.len();
@@ -99,7 +99,7 @@ fn check_cuts_of_caches(kept: Kept) {
 fn check_cuts_without_a_drive(kept: Kept) {
     let (mut lost, mut compared, mut repaired) = (0, 0, 0);
     for (index, setup) in setups() {
-        for life in 0..2 * lives() {
+        for life in lives(index) {
             let seed = 10 * life + index;
             let mut rig = written(setup, seed, Slip::None, |_| 0.0);
             let mut rng = Rng::stream(seed, "cuts");
@@ -136,7 +136,7 @@ fn check_cuts_without_a_drive(kept: Kept) {
 fn check_cuts_after_failures(kept: Kept) {
     let mut tolerated = 0;
     for (index, setup) in setups() {
-        for life in 0..lives() {
+        for life in lives(index) {
             let seed = 10 * life + index;
             let chance = |drive: usize| if drive == 1 { 0.5 } else { 0.0 };
             let mut rig = written(setup, seed, Slip::None, chance);

@@ -72,7 +72,7 @@ fn check_lost(rig: &mut Rig) -> u64 {
 /// A drive goes among requests; a spare gets all that it had.
 fn check_rebuild(slip: Slip) {
     for (index, setup) in with_spares() {
-        for life in 0..lives() {
+        for life in lives(index) {
             let seed = 10 * life + index;
             let mut rig = written(setup, seed, slip, |_| 0.0);
             let mut rng = Rng::stream(seed, "spares");
@@ -107,7 +107,7 @@ fn check_rebuild(slip: Slip) {
 fn check_lives(slip: Slip) {
     let (mut lost, mut compared, mut spares) = (0, 0, 0);
     for (index, setup) in setups() {
-        for life in 0..lives() {
+        for life in lives(index) {
             let seed = 10 * life + index;
             let mut rig = written(setup, seed, slip, |_| 0.0);
             let mut rng = Rng::stream(seed, "lives");

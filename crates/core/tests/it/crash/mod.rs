@@ -33,7 +33,7 @@ fn config(place: &str, sched: &str) -> StackConfig {
 
 /// One event in so many has a power cut; `make soak` sets 1.
 fn events_per_cut() -> u64 {
-    number("NEARSLOT_EVENTS_PER_CUT", 3)
+    number("NEARSLOT_EVENTS_PER_CUT", 5)
 }
 
 /// What the load and the losses of power cuts follow from; `make soak` sets another one each time.

@@ -264,8 +264,11 @@ fn the_host_prices_as_one_who_saw_what_has_ended() {
         );
         told.observed(now, &done);
         let place = host.locate(Pba(rng.below(12_000)));
-        let price = host.positioning_time(now, Op::Read, &place);
-        assert_eq!(price, told.positioning_time(now, Op::Read, &place));
+        let price = host.positioning_time(now, Op::Read, &place, Blocks(1));
+        assert_eq!(
+            price,
+            told.positioning_time(now, Op::Read, &place, Blocks(1))
+        );
         free.push(done.io.0);
     }
 }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use nearslot_core::config::PartConfig;
 use nearslot_core::contract::{Blueprint, Drive, Merging, Scheduler};
-use nearslot_core::ids::{DriveId, IoId};
-use nearslot_core::io::{Command, DriveDone, Origin};
+use nearslot_core::ids::{DriveId, IoId, RequestId};
+use nearslot_core::io::{Command, DriveDone, Origin, Unwritten};
 use nearslot_core::op::{Failure, Op, Status};
 use nearslot_core::registry::{Forgetful, VolumeEnv};
 use nearslot_core::request::{Reply, Request};
@@ -32,6 +32,10 @@ pub(crate) struct Rig {
     landing: Vec<(IoId, Option<Started>)>,
     /// Blocks that are bad.
     pub(crate) bad: Range<u64>,
+    /// What the drive is doing, and for which request.
+    pub(crate) under_way: Vec<(Option<RequestId>, Command)>,
+    /// What it has done since this was emptied, if somebody wants to know.
+    pub(crate) ended: Option<Vec<(Option<RequestId>, DriveDone)>>,
 }
 
 impl Rig {
@@ -79,7 +83,16 @@ impl Rig {
             joining: Vec::new(),
             landing: Vec::new(),
             bad: 0..0,
+            under_way: Vec::new(),
+            ended: None,
         }
+    }
+
+    /// Blocks of which a power cut now may lose the last write that ended.
+    pub(crate) fn volatile(&self) -> Vec<Unwritten> {
+        let mut all = Vec::new();
+        self.drive.volatile(self.now, &mut all);
+        all
     }
 
     /// A request arrives now.
@@ -111,6 +124,7 @@ impl Rig {
                         Some((_, started)) => *started = Some((origin, parts)),
                         None => self.started(&command, origin, parts),
                     }
+                    self.under_way.push((origin.request, command));
                     self.drive.submit(self.now, &command);
                 }
                 Action::Offer { io, .. } => {
@@ -160,6 +174,12 @@ impl Rig {
                 done.status = Status::Failed(Failure::Medium);
             }
             self.landed(&done);
+            let is_it = |(_, command): &(_, Command)| command.io == done.io;
+            let index = self.under_way.iter().position(is_it);
+            let (request, _) = self.under_way.swap_remove(index.expect("it was started"));
+            if let Some(ended) = &mut self.ended {
+                ended.push((request, done));
+            }
             self.give(Input::Done(DriveId(0), done));
         }
         true

@@ -18,7 +18,7 @@ use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
 use crate::conformance::drives::SSD;
 use crate::reference::hdd::drive_of;
-use crate::support::{DISK, NULL, blueprint, complete_disk, scheduler};
+use crate::support::{DISK, NULL, blueprint, complete_disk, hoarding_disk, late_disk, scheduler};
 
 /// What was decided: which I/O, and where it begins; nowhere if nothing is left of what it offers.
 type Decision = (IoId, Option<Pba>);
@@ -110,7 +110,7 @@ impl Two {
         let epoch = told - self.rng.below(8).min(told);
         if self
             .offers
-            .check(&offer, len, epoch, self.capacity)
+            .check(&offer, len, epoch, (self.capacity, u64::MAX))
             .is_err()
         {
             return;
@@ -279,7 +279,12 @@ fn choose_the_same(names: [&str; 2], layouts: u64) {
             run(&blueprint, seed);
         }
     }
-    for (seed, text) in [DISK, &complete_disk(), NULL, SSD].into_iter().enumerate() {
+    let buffered = [complete_disk(), hoarding_disk(), late_disk()];
+    let others = [DISK, NULL, SSD];
+    let all = others
+        .into_iter()
+        .chain(buffered.iter().map(String::as_str));
+    for (seed, text) in all.enumerate() {
         run(&*blueprint(text), seed as u64);
     }
     assert!(sum.ordinary > 10 * layouts, "{sum:?}");

@@ -11,6 +11,7 @@
 
 mod choice;
 mod client;
+mod cuts;
 mod prices;
 
 use nearslot_core::contract::{Blueprint, Merging};

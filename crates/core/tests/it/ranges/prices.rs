@@ -55,9 +55,9 @@ impl Oracle for Counting {
         self.arm.locate(at)
     }
 
-    fn positioning_time(&self, now: Instant, op: Op, place: &Place) -> Duration {
+    fn positioning_time(&self, now: Instant, op: Op, place: &Place, len: Blocks) -> Duration {
         self.prices.set(self.prices.get() + 1);
-        self.arm.positioning_time(now, op, place)
+        self.arm.positioning_time(now, op, place, len)
     }
 
     fn service_time(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Duration {
@@ -94,8 +94,8 @@ impl Arm for Counting {
         self.arm.seek_at_least(distance)
     }
 
-    fn seek_time(&self, now: Instant, op: Op, to: ArmPosition) -> Duration {
-        self.arm.seek_time(now, op, to)
+    fn seek_time(&self, now: Instant, op: Op, to: ArmPosition, len: Blocks) -> Duration {
+        self.arm.seek_time(now, op, to, len)
     }
 
     fn predict(&self, now: Instant, op: Op, at: Pba, len: Blocks) -> Predicted {
@@ -110,8 +110,14 @@ impl Arm for Counting {
         self.arm.seek_at_least_after(distance)
     }
 
-    fn angle_on_arrival(&self, now: Instant, late: i64, to: ArmPosition) -> Option<Arrival> {
-        self.arm.angle_on_arrival(now, late, to)
+    fn angle_on_arrival(
+        &self,
+        now: Instant,
+        late: i64,
+        to: ArmPosition,
+        len: Blocks,
+    ) -> Option<Arrival> {
+        self.arm.angle_on_arrival(now, late, to, len)
     }
 }
 

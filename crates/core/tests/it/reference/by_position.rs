@@ -14,7 +14,9 @@ struct Satf {
 impl Definition for Satf {
     fn choose(&mut self, queue: &Queue, view: &View<'_>) -> Result<usize, Next> {
         let price = |io: &Io| {
-            let positioning = view.oracle.positioning_time(view.now, io.op, &io.place);
+            let positioning = view
+                .oracle
+                .positioning_time(view.now, io.op, &io.place, io.len);
             // A constant less, this is what waiting makes up for: the time of arrival, weighed.
             let late = u128::from(io.arrived.0) * u128::from(self.weight_ns_per_s) / 1_000_000_000;
             (u128::from(positioning.0) + late, io.sequence)

@@ -35,7 +35,9 @@ fn oldest(queue: &Queue, among: &[usize]) -> Option<usize> {
 pub(crate) fn satf(queue: &Queue, reads: &[usize], view: &View<'_>) -> Option<(Duration, usize)> {
     let price = |index: &usize| {
         let io = &queue[*index];
-        let time = view.oracle.positioning_time(view.now, io.op, &io.place);
+        let time = view
+            .oracle
+            .positioning_time(view.now, io.op, &io.place, io.len);
         (time, io.sequence)
     };
     let best = reads.iter().copied().min_by_key(price)?;
@@ -236,7 +238,10 @@ impl Definition for FreeBw {
 
 /// The slot for a write before a read, between the two cylinders, that leaves the read's start as it is.
 fn in_gap(view: &View<'_>, read: &Io) -> Option<FreePlace> {
-    let start = view.now + view.oracle.positioning_time(view.now, read.op, &read.place);
+    let start = view.now
+        + view
+            .oracle
+            .positioning_time(view.now, read.op, &read.place, read.len);
     let (from, to) = (
         cylinder(view, arm_position(view)),
         cylinder(view, read.place.arm_position()),
@@ -304,12 +309,14 @@ impl GapSatf {
     fn price(&self, queue: &Queue, pressure: (i64, i64), read: usize, view: &View<'_>) -> i64 {
         let (writes, all) = pressure;
         let io = &queue[read];
-        let time = view.oracle.positioning_time(view.now, io.op, &io.place).0 as i64;
-        let position = io.place.arm_position();
-        let way = view
+        let time = view
             .oracle
-            .arm()
-            .map_or(0, |arm| arm.seek_time(view.now, io.op, position).0 as i64);
+            .positioning_time(view.now, io.op, &io.place, io.len)
+            .0 as i64;
+        let position = io.place.arm_position();
+        let way = view.oracle.arm().map_or(0, |arm| {
+            arm.seek_time(view.now, io.op, position, io.len).0 as i64
+        });
         let fill = (time - way).min(writes * self.of_write.unwrap_or(0));
         time - fill * (writes * writes).min(all) / all
     }
@@ -421,7 +428,12 @@ impl Scheduler for Punctual {
     }
 
     fn next(&mut self, view: &View<'_>) -> Next {
-        let start = |io: &Io| view.now + view.oracle.positioning_time(view.now, io.op, &io.place);
+        let start = |io: &Io| {
+            view.now
+                + view
+                    .oracle
+                    .positioning_time(view.now, io.op, &io.place, io.len)
+        };
         if self.promised.is_empty() {
             self.promised = self.reads.iter().map(|io| (io.id, start(io))).collect();
         }

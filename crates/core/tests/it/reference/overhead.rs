@@ -48,12 +48,12 @@ fn compare_oracles(oracles: &[Box<dyn Arm>; 2], now: Instant, command: &Command)
     let Command { op, at, len, .. } = *command;
     let place = with.locate(at);
     assert_eq!(
-        with.positioning_time(now, op, &place),
-        OVERHEAD + without.positioning_time(later, op, &place)
+        with.positioning_time(now, op, &place, Blocks(1)),
+        OVERHEAD + without.positioning_time(later, op, &place, Blocks(1))
     );
     assert_eq!(
-        with.seek_time(now, op, place.arm_position()),
-        OVERHEAD + without.seek_time(later, op, place.arm_position())
+        with.seek_time(now, op, place.arm_position(), Blocks(1)),
+        OVERHEAD + without.seek_time(later, op, place.arm_position(), Blocks(1))
     );
     assert_eq!(with.seek_at_least(3), OVERHEAD + without.seek_at_least(3));
     assert_eq!(

@@ -19,7 +19,12 @@ pub(crate) fn nearest_free(
         let all = of_track.first_slot..of_track.first_slot + u32::from(of_track.slots);
         let places = all.map(Slot).filter(|slot| free.has(*slot)).map(|slot| {
             let at = tracks.at(slot);
-            let time = oracle.positioning_time(search.now, Op::Write, &oracle.locate(at));
+            let time = oracle.positioning_time(
+                search.now,
+                Op::Write,
+                &oracle.locate(at),
+                tracks.slot_blocks(),
+            );
             FreePlace {
                 slot,
                 at,
@@ -52,7 +57,7 @@ fn leaves_time(oracle: &dyn Oracle, search: &Search, at: Pba, free: &FreeMap) ->
         }
         None => {
             let end = search.now + oracle.service_time(search.now, Op::Write, at, len);
-            end + oracle.positioning_time(end, then.op, &then.place)
+            end + oracle.positioning_time(end, then.op, &then.place, len)
         }
     };
     begins <= then.by

@@ -43,6 +43,26 @@ pub(crate) fn complete_disk() -> String {
     with_buffer(DISK)
 }
 
+/// The same disk with several writes in its buffer at once: a read finds the arm elsewhere than a write.
+pub(crate) fn hoarding_disk() -> String {
+    let several = "write_segments_max = 3\n    accept_while_writing = true";
+    complete_disk().replacen("write_segments_max = 1", several, 1)
+}
+
+/// The same disk without write-behind, and with a bus over which data come late.
+pub(crate) fn late_disk() -> String {
+    let late = "data_preparation_ms = 0.2
+    write_seek_min_ms = 0.6
+    [overheads.extra_disconnect]
+    command_ms = 0.3
+    pause_ms = 0.9
+    [bus]
+    write_ms_per_block = 0.4
+    [[zones]]";
+    let disk = complete_disk().replacen("write_behind = 'any'", "write_behind = 'none'", 1);
+    disk.replacen("[[zones]]", late, 1)
+}
+
 /// A disk with a buffer.
 pub(crate) fn with_buffer(disk: &str) -> String {
     let buffer = "

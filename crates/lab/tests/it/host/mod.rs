@@ -36,6 +36,7 @@ fn host(text: &str) -> Synthetic {
         label: "workload/0",
         capacity: Blocks(BLOCKS),
         geometry: None,
+        places_max: u64::MAX,
     };
     synthetic(&part, &env).unwrap().0
 }

@@ -131,10 +131,9 @@ impl Controller {
         let (Some(job), Some(_)) = (self.job.as_ref().filter(own), &self.firmware.extra) else {
             return true;
         };
-        let len = job.end - job.first;
+        let needed = self.firmware.needed_to_write(job.end - job.first);
         let segment = self.buffer.at(index);
-        let needed = if len < 45 { len.min(10) } else { 15 };
-        segment.end - segment.first >= needed.min(self.firmware.buffer.segment_blocks)
+        segment.end - segment.first >= needed
     }
 
     /// In order: the passing sector has ended, and as many more as have no consequence elsewhere.

@@ -33,6 +33,7 @@ use crate::op::{Cost, Op};
 use crate::position::ArmPosition;
 use crate::units::{Duration, Instant, Pba};
 
+pub(super) use data::Coming;
 pub(super) use freed::{Freed, Trial};
 
 mod anywhere;
@@ -40,6 +41,7 @@ mod arm;
 #[cfg(test)]
 mod batches;
 mod bus;
+mod data;
 mod freed;
 mod medium;
 #[cfg(test)]
