@@ -39,6 +39,7 @@ pub mod report;
 pub mod run;
 pub mod scenario;
 pub mod sim;
+pub mod skiplog;
 pub mod survey;
 pub mod validate;
 pub mod verdict;
