@@ -157,6 +157,7 @@ fn synthetic(word: &str, blueprint: &dyn Blueprint) -> Box<dyn Workload> {
         label: "workload/0",
         capacity: blueprint.capacity(),
         geometry: None,
+        drive: None,
         places_max: u64::MAX,
     };
     let part = word.parse().expect("it is a part");

@@ -143,6 +143,7 @@ fn spc1(stack: &Stack) -> Box<dyn Workload> {
         label: "workload/0",
         capacity: FOOTPRINT.min(stack.capacity()),
         geometry: None,
+        drive: None,
         places_max: u64::MAX,
     };
     let (synthetic, _) = synthetic(&part, &env).expect("the bench configures its load right");
@@ -356,6 +357,7 @@ fn on_flash(filter: &str) {
                     label: "workload/0",
                     capacity: stack.capacity(),
                     geometry: None,
+                    drive: None,
                     places_max: u64::MAX,
                 };
                 let made = synthetic(&part, &env);

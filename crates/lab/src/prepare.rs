@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use nearslot_core::config::{Assembly, PartConfig, Parts, StackConfig};
 use nearslot_core::contract::Placement;
-use nearslot_core::registry::{ConfigError, Need, written};
+use nearslot_core::registry::{ConfigError, Need, Of, written};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::{Duration, Instant};
 use nearslot_trace::{TimeKind, TraceOp};
@@ -23,7 +23,7 @@ use crate::workload::dependent::Dependent;
 use crate::workload::intake::Intake;
 use crate::workload::layout::{self, Layout, Volumes};
 use crate::workload::open::Open;
-use crate::workload::{self, LONGEST, LoadEnv, Workload};
+use crate::workload::{self, Below, LONGEST, LoadEnv, Workload};
 
 /// A load ready to run.
 pub(crate) struct Prepared {
@@ -324,19 +324,30 @@ fn prepare_synthetic(
     part: &PartConfig,
     stack: &Stack,
 ) -> Result<Prepared, RunError> {
-    let geometry = match scenario.makes_range_writes() {
-        true => {
-            check_offers(scenario, stack)?;
-            scenario.stack()?.geometry()?
-        }
+    if scenario.makes_range_writes() {
+        check_offers(scenario, stack)?;
+    }
+    let drive = match workload::asks_drive(part) {
+        true => Some(scenario.stack()?.drive()?),
         false => None,
     };
+    let geometry = drive
+        .as_ref()
+        .and_then(|(blueprint, _)| blueprint.geometry());
+    let place = scenario.parts.of::<dyn Placement>();
+    let place = place.spelled_out(Of::<dyn Placement>::KIND)?.name;
+    let below = drive.as_ref().map(|(blueprint, identity)| Below {
+        blueprint: &**blueprint,
+        identity,
+        place: &place,
+    });
     let env = LoadEnv {
         seed: scenario.seed,
         label: "workload/0",
         capacity: stack.capacity(),
         geometry: geometry.as_ref(),
         places_max: stack.places_max(),
+        drive: below,
     };
     let (synthetic, effective) = workload::synthetic(part, &env)?;
     let count = synthetic.requests;

@@ -202,6 +202,7 @@ fn a_synthetic_workload_allocates_nothing() {
             label: "workload/0",
             capacity: Blocks(16 << 20),
             geometry: None,
+            drive: None,
             places_max: u64::MAX,
         };
         let (mut made, _) = workload::synthetic(&part, &env).unwrap();
@@ -232,6 +233,7 @@ fn a_host_allocates_nothing_for_a_request() {
             label: "workload/0",
             capacity: built.stack.capacity(),
             geometry: None,
+            drive: None,
             places_max: u64::MAX,
         };
         let (mut made, _) = workload::synthetic(&word.parse().unwrap(), &env).unwrap();

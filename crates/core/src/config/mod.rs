@@ -10,9 +10,7 @@ mod queue;
 use std::convert;
 use std::sync::Arc;
 
-use crate::contract::{
-    Blueprint, Claims, Drive, Faults, Geometry, Merging, Oracle, Placement, Scheduler,
-};
+use crate::contract::{Blueprint, Claims, Drive, Faults, Merging, Oracle, Placement, Scheduler};
 use crate::drive::oracle::unasked;
 use crate::drive::queued::DEPTH_KNOB;
 use crate::drive::{self, faulty, protection};
@@ -142,8 +140,7 @@ impl StackConfig {
         let (blueprint, drive_knobs) = self.blueprint()?;
         let protected = protection::is_on(&drive_knobs);
         let effective = self.effective(&*blueprint, &drive_knobs)?;
-        let text = &self.drive.text;
-        let identity = format!("{:?} {text}", drive_knobs.iter().collect::<Vec<_>>());
+        let identity = self.identity(&drive_knobs);
         let place = self.parts.of::<dyn Placement>();
         let placement = place.build::<dyn Placement>(&VolumeEnv {
             seed: self.seed,
@@ -217,12 +214,18 @@ impl StackConfig {
         })
     }
 
-    /// Where the tracks of its drive lie; none if it has none.
+    /// What is known of the drive, and everything that this was made of, in words.
     ///
     /// # Errors
     /// What is wrong with the drive.
-    pub fn geometry(&self) -> Result<Option<Arc<dyn Geometry>>, ConfigError> {
-        Ok(self.blueprint()?.0.geometry())
+    pub fn drive(&self) -> Result<(Box<dyn Blueprint>, String), ConfigError> {
+        let (blueprint, knobs) = self.blueprint()?;
+        let identity = self.identity(&knobs);
+        Ok((blueprint, identity))
+    }
+
+    fn identity(&self, knobs: &Knobs) -> String {
+        format!("{:?} {}", knobs.iter().collect::<Vec<_>>(), self.drive.text)
     }
 
     /// What is known of the drive, with its queue around it, and its knobs with every default spelled out.

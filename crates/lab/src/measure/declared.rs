@@ -18,6 +18,7 @@ use nearslot_core::stack::Stack;
 use super::{busy, recovery};
 use crate::host;
 use crate::outcome::{Declared, Measures, Number, Run};
+use crate::workload::Synthetic;
 
 /// Who counts, and what.
 pub(crate) struct Table {
@@ -43,7 +44,10 @@ pub(crate) fn tables(kinds: Kinds) -> Vec<Table> {
         key,
         measures: measures.iter().collect(),
     });
-    of_kind.chain([of_drives]).chain(of_lab).collect()
+    let of_loads = Synthetic::table().iter().map(|spec| spec.measures);
+    let of_loads = of_cards(Synthetic::CARD.key, of_loads);
+    let tables = of_kind.chain([of_drives]).chain(of_lab);
+    tables.chain([of_loads]).collect()
 }
 
 /// All that is on some cards.

@@ -25,7 +25,6 @@ use crate::default_drive;
 use crate::doubt::Longer;
 use crate::gate::{ByBatch, Gate};
 use crate::grid::{self, Point};
-use crate::host;
 use crate::inspect::{Against, Inspection};
 use crate::load::{LoadedTrace, RequestCount};
 use crate::measure::declared;
@@ -510,12 +509,13 @@ fn of_host(run: &mut Run, workload: &dyn Workload, begin: Instant) {
         series.startups = told.collect();
     }
     (run.processes, run.applications) = (workload.processes(), workload.applications());
-    let measured = workload.measures().into_iter();
+    let (key, measured) = workload.measures();
     let measured: BTreeMap<String, Number> = measured
+        .into_iter()
         .map(|(name, number)| (name.to_owned(), number))
         .collect();
     if !measured.is_empty() {
-        run.measures.insert(host::KEY.to_owned(), measured);
+        run.measures.insert(key.to_owned(), measured);
     }
 }
 

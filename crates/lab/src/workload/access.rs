@@ -388,6 +388,7 @@ pub(super) mod tests {
             label: "workload/0",
             capacity: toy().capacity(),
             geometry: None,
+            drive: None,
             places_max: u64::MAX,
         };
         let part: PartConfig = word.parse().unwrap();

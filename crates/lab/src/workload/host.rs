@@ -18,7 +18,7 @@ use super::{LoadEnv, Synthetic, Workload};
 use crate::host::beside::{self, Beside};
 use crate::host::startup::{self, Startup};
 use crate::host::told::{self, Process, Step};
-use crate::host::{Machine, Settings};
+use crate::host::{self, Machine, Settings};
 use crate::outcome::{ApplicationFound, Number, ProcessFound};
 
 /// The volume, if nothing is said, in blocks: 160 GB, or the whole drive where that is smaller.
@@ -98,8 +98,8 @@ impl Workload for Host {
         self.0.applications()
     }
 
-    fn measures(&self) -> Vec<(&'static str, Number)> {
-        self.0.measures()
+    fn measures(&self) -> (&'static str, Vec<(&'static str, Number)>) {
+        (host::KEY, self.0.measures())
     }
 
     fn startups(&self) -> &[(Instant, Option<Instant>)] {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use nearslot_core::config::PartConfig;
-use nearslot_core::contract::Geometry;
+use nearslot_core::contract::{Blueprint, Geometry};
 use nearslot_core::offer::Offer;
 use nearslot_core::registry;
 use nearslot_core::registry::{ConfigError, Kind, KindCard, KnobValue, Knobs, Of, Spec, written};
@@ -39,6 +39,7 @@ registry! { Synthetic;
     spc1,
     host,
     ranges,
+    tpcb,
 }
 
 /// What a synthetic workload may know of its surroundings.
@@ -54,6 +55,19 @@ pub struct LoadEnv<'a> {
     pub geometry: Option<&'a Arc<dyn Geometry>>,
     /// How many places a range write may offer.
     pub places_max: u64,
+    /// What lies below, if the workload asks for that ([`asks_drive`]).
+    pub drive: Option<Below<'a>>,
+}
+
+/// The drives below a workload, all alike, and how they make a volume.
+#[derive(Clone, Copy)]
+pub struct Below<'a> {
+    /// What is known of a drive.
+    pub blueprint: &'a dyn Blueprint,
+    /// Everything that it was made of, in words.
+    pub identity: &'a str,
+    /// The name of the placement.
+    pub place: &'a str,
 }
 
 impl Kind for Synthetic {
@@ -75,6 +89,9 @@ impl Kind for Synthetic {
         TABLE
     }
 }
+
+/// The key of measures on cards of workloads.
+pub(crate) const MEASURED: &str = Synthetic::CARD.key;
 
 /// A synthetic workload, ready to run.
 pub struct Synthetic {
@@ -108,9 +125,9 @@ pub(crate) fn waits(part: &PartConfig) -> bool {
     keeps_a_depth(part) || is_host(part)
 }
 
-/// Whether a synthetic workload is made of processes.
+/// Whether a synthetic workload is made of processes, or of clients of a system of transactions: which requests come hangs on the answers.
 pub(crate) fn is_host(part: &PartConfig) -> bool {
-    has_knob(part, PROCESSES)
+    has_knob(part, PROCESSES) || has_knob(part, tpcb::CLIENTS.name)
 }
 
 /// The knob of a workload that is made of processes.
@@ -118,7 +135,12 @@ const PROCESSES: &str = "process";
 
 /// Whether a synthetic workload makes range writes, as its card says.
 pub(crate) fn offers(part: &PartConfig) -> bool {
-    has_knob(part, ranges::TARGETS.name)
+    has_knob(part, ranges::TARGETS.name) || tpcb::offers(part)
+}
+
+/// Whether a synthetic workload asks what the drives below are like, as its card says.
+pub(crate) fn asks_drive(part: &PartConfig) -> bool {
+    offers(part) || has_knob(part, tpcb::SKIP.name)
 }
 
 /// Files that a synthetic workload reads.
@@ -225,9 +247,9 @@ pub trait Workload: Send {
         Vec::new()
     }
 
-    /// What it has measured itself, by the names of [`host::MEASURES`].
-    fn measures(&self) -> Vec<(&'static str, Number)> {
-        Vec::new()
+    /// What it has measured itself, by the names of [`crate::host::MEASURES`] or of its card, and the key under which that is told.
+    fn measures(&self) -> (&'static str, Vec<(&'static str, Number)>) {
+        (MEASURED, Vec::new())
     }
 
     /// When it started applications, and when each was up, the first few times.

@@ -408,6 +408,7 @@ mod tests {
                     label: "workload/0",
                     capacity: disk.capacity(),
                     geometry: Some(&geometry),
+                    drive: None,
                     places_max,
                 };
                 crate::workload::synthetic(&part, &env).err()

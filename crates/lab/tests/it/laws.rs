@@ -139,6 +139,7 @@ fn run(load: &str, service_us: u64, draw: Option<fn(&mut Rng) -> u64>) -> (Watch
         label: "workload/0",
         capacity: assembly.stack.capacity(),
         geometry: None,
+        drive: None,
         places_max: u64::MAX,
     };
     let part = load.parse().expect("it is a part");

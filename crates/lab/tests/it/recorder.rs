@@ -90,6 +90,7 @@ fn seen(sched: &str, place: &str, warmup: u64) -> Seen {
         label: "workload/0",
         capacity: built.stack.capacity(),
         geometry: None,
+        drive: None,
         places_max: u64::MAX,
     };
     let Load::Workload(part) = &scenario.load else {

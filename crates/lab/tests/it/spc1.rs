@@ -46,6 +46,7 @@ fn over(pages: u64, seed: u64, settings: &str) -> Result<Synthetic, ConfigError>
         label: "workload/0",
         capacity: Blocks(pages * PAGE_BLOCKS),
         geometry: None,
+        drive: None,
         places_max: u64::MAX,
     };
     let part: PartConfig = format!("spc1:{settings}")

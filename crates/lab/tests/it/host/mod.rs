@@ -36,6 +36,7 @@ fn host(text: &str) -> Synthetic {
         label: "workload/0",
         capacity: Blocks(BLOCKS),
         geometry: None,
+        drive: None,
         places_max: u64::MAX,
     };
     synthetic(&part, &env).unwrap().0
@@ -131,7 +132,7 @@ fn found(served: &Served, name: &str) -> nearslot_lab::outcome::ProcessFound {
 }
 
 fn number(served: &Served, name: &str) -> f64 {
-    let measures = served.made.workload.measures();
+    let (_, measures) = served.made.workload.measures();
     measures
         .iter()
         .find(|(known, _)| *known == name)

@@ -160,6 +160,7 @@ fn who_waits_waits_for_all_that_its_process_reads_ahead_and_so_does_who_is_up() 
                 .made
                 .workload
                 .measures()
+                .1
                 .iter()
                 .any(|(name, _)| *name == "startup_s")
         );

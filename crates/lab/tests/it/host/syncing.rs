@@ -157,7 +157,7 @@ fn sync_has_a_synchronous_pass_for_what_comes_meanwhile() {
 fn who_syncs_because_of_a_load_is_not_late() {
     let text = "[workload]\nname = 'host'\nbeside = '1w-seq'\nfile = '200MiB'\nmemory = '100MiB'\nseconds = 10";
     let told = served(text);
-    let measures = told.made.workload.measures();
+    let (_, measures) = told.made.workload.measures();
     assert!(measures.iter().all(|(name, _)| *name != "late_percent"));
     assert!(found(&told, "sync").rounds > 0);
 }
