@@ -11,6 +11,7 @@ mod hitrate;
 mod inspect;
 mod reading;
 mod simulate;
+mod skiplog;
 mod stream;
 
 use std::ffi::OsString;
@@ -36,6 +37,8 @@ mod _native {
     use crate::inspect::inspect;
     #[pymodule_export]
     use crate::simulate::{Outcome, check_grid, simulate};
+    #[pymodule_export]
+    use crate::skiplog::{rehearse_log, skip_profile};
     #[pymodule_export]
     use crate::stream::Rows;
     #[pymodule_export]

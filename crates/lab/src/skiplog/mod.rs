@@ -5,7 +5,7 @@
 //! Source: Anand and others, "Avoiding file system micromanagement with range writes", OSDI 2008, section 6 ("Bark").
 //!
 //! [`Log`] knows which slots of the region are free and where each logical block lies; [`header`] and [`recovery`] bring that back by a scan of the region;
-//! [`profile`] measures the table on the model of a drive, and [`placing`] goes by it. All are pure: who writes, and when, is the affair of the caller. Nothing here is the journal of
+//! [`profile`] measures the table on the model of a drive, and [`placing`] goes by it; [`rehearsal`] lets the power go at every instant. All are pure: who writes, and when, is the affair of the caller. Nothing here is the journal of
 //! `host/journal.rs`, whose blocks have no names.
 
 pub mod header;
@@ -13,6 +13,7 @@ mod log;
 pub mod placing;
 pub mod profile;
 pub mod recovery;
+pub mod rehearsal;
 
 pub use self::log::{Log, Write};
 pub use self::profile::{Grid, Profile};
@@ -23,7 +24,5 @@ pub const PAYLOAD_BLOCKS: u64 = 8;
 /// Blocks of 512 bytes of a slot: a header, and a block of the log.
 pub const SLOT_BLOCKS: u64 = PAYLOAD_BLOCKS + 1;
 
-#[cfg(test)]
-mod crash_tests;
 #[cfg(test)]
 mod tests;
