@@ -67,7 +67,11 @@ def asked_for(monkeypatch: pytest.MonkeyPatch) -> Asking:
     def asked(one: Any, **_: object) -> None:  # noqa: ANN401 (a scenario)
         raise AskedError(one.to_toml())
 
+    def counted(_of: object, _seed: int, what: str) -> None:
+        raise AskedError(what)
+
     monkeypatch.setattr(table, "compare", asked)
+    monkeypatch.setattr(table, "count", counted)
 
     def scenarios(experiment: Experiment[Any], options: Any) -> list[str]:  # noqa: ANN401
         found = []

@@ -53,6 +53,16 @@ def simulated(
     return Cell(marks, run)
 
 
+def count(of: Callable[[int], Row], seed: int, _asked: str) -> Row:
+    """A row that no run makes; `_asked` says of what it is."""
+    return of(seed)
+
+
+def counted(marks: Where, asked: str, of: Callable[[int], Row]) -> Cell:
+    """A point that is no scenario: a function of the seed makes its rows, of what `asked` says."""
+    return Cell(marks, lambda seeds: [{"seed": seed, **count(of, seed, asked)} for seed in seeds])
+
+
 class Table:
     """All rows of an experiment, or of one of its overheads."""
 

@@ -6,7 +6,7 @@ Each figure or set of statements is a module; `setup` has the loads and the driv
 from __future__ import annotations
 
 from ..frame import Study
-from . import best, fig4_6, fig7, fig8, targets, today
+from . import best, fig4_6, fig7, fig8, journal, profile, targets, today
 from .options import Options
 
 __all__ = ["STUDY", "Options"]
@@ -20,6 +20,8 @@ STUDY = Study(
         fig7.EXPERIMENT,
         fig8.EXPERIMENT,
         best.EXPERIMENT,
+        journal.EXPERIMENT,
+        profile.EXPERIMENT,
         today.EXPERIMENT,
     ),
 )

@@ -22,11 +22,15 @@ class Options(Common):
         command_ms: What a write takes before the arm moves, beside mechanics alone.
         fixed_ms: What a write costs the drive besides mechanics and data, one cost after the other.
         bus_ms: What a block of its data costs.
+        transactions: Transactions of each run of the journal.
+        journal_drive: The drives of the journal and of its tables.
+        journal_block: Where the journal lies.
+        journal_track_blocks: Blocks of a track there.
         modern: A drive of today.
         modern_track_blocks: Blocks of a track at its outer edge.
     """
 
-    QUICK: ClassVar[Mapping[str, int]] = {"requests": 2_000, "seeds": 2}
+    QUICK: ClassVar[Mapping[str, int]] = {"requests": 2_000, "seeds": 2, "transactions": 2_000}
 
     drive: str = option("hp-c2247a", str, "drive of the catalog or TOML file")
     requests: int = option(6_000, int, "requests of each run")
@@ -36,13 +40,20 @@ class Options(Common):
     command_ms: float = option(0.64, float, "what a write takes before the arm moves")
     fixed_ms: float = option(1.484, float, "all fixed costs of a write, beside its data")
     bus_ms: float = option(0.18686, float, "what a block takes on the bus")
+    transactions: int = option(20_000, int, "transactions of each run of the journal")
+    journal_drive: str = option("desktop-7200-90mb", str, "drives of journal and tables")
+    journal_block: int = option(1_658_823_000, int, "where the journal lies")
+    journal_track_blocks: int = option(998, int, "blocks of a track there")
     modern: str = option("modern-20tb", str, "a drive of today")
     modern_track_blocks: int = option(5_040, int, "blocks of an outer track of that")
 
     def __post_init__(self) -> None:
         """Refuses what no run can have; the parts of a run refuse what they cannot be."""
         super().__post_init__()
-        for key in ("track_blocks", "modern_track_blocks"):
+        # With fewer the journal never comes to its end, and without its I/O there is none.
+        if self.transactions < 2_000:
+            raise config_error("transactions", self.transactions, "at least 2000")
+        for key in ("track_blocks", "journal_track_blocks", "modern_track_blocks"):
             value = getattr(self, key)
             if value < 8:
                 raise config_error(key.replace("_", "-"), value, "at least 8")

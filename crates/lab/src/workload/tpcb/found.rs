@@ -61,6 +61,11 @@ pub(super) const MEASURES: &[Measure] = &[
         "writes of a log that skips for which no run was long enough, so that they were cut, over the whole run",
     ),
     Measure::count(
+        "free_blocks",
+        "blocks of 4 KiB",
+        "blocks of a log that skips that are free at the end",
+    ),
+    Measure::count(
         "beyond_profile",
         "writes",
         "writes after a think time beyond the table, over the whole run",
@@ -147,7 +152,7 @@ impl Found {
     }
 
     /// All, by the names of [`MEASURES`].
-    pub(super) fn measures(&self, log: &Counts, skips: bool) -> Vec<(&'static str, Number)> {
+    pub(super) fn measures(&self, log: &Counts, free: Option<u64>) -> Vec<(&'static str, Number)> {
         let seconds = self.last.0 as f64 / 1e9;
         let rate = match seconds > 0.0 {
             true => self.transactions as f64 / seconds,
@@ -174,9 +179,10 @@ impl Found {
             ];
             found.extend(means.map(|(name, mean)| (name, Number::Quantity(mean))));
         }
-        if skips && log.placed > 0 {
-            let skipped = log.skipped as f64 / log.placed as f64;
+        if let Some(free) = free {
+            let skipped = log.skipped as f64 / log.placed.max(1) as f64;
             found.push(("skipped_blocks", Number::Quantity(skipped)));
+            found.push(("free_blocks", Number::Count(free)));
             found.push(("cut_writes", Number::Count(log.cut)));
             found.push(("beyond_profile", Number::Count(log.beyond)));
         }

@@ -98,6 +98,11 @@ impl Journal {
         &self.skip
     }
 
+    /// Blocks of a log that skips that are neither mapped nor being written.
+    pub(super) fn free(&self) -> Option<u64> {
+        self.log.as_ref().map(Log::free)
+    }
+
     /// Whether so many blocks may be written.
     pub(super) fn has_room(&self, blocks: u64) -> bool {
         self.used + blocks <= self.blocks

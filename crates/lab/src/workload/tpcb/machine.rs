@@ -153,8 +153,7 @@ impl Machine {
 
     /// What was counted, by the names of its card.
     pub(super) fn measures(&self) -> Vec<(&'static str, Number)> {
-        let skips = matches!(self.journal.skip(), Skip::Profile(_) | Skip::Ranges);
-        self.found.measures(&self.journal.counts, skips)
+        self.found.measures(&self.journal.counts, self.journal.free())
     }
 
     pub(super) fn due(&self) -> Option<Instant> {

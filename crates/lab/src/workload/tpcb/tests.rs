@@ -196,6 +196,7 @@ fn a_log_that_skips_loses_less_to_the_platter() {
     assert_eq!(skipping.number("cut_writes"), 0.0);
     let wraps = skipping.number("log_wraps");
     assert_eq!(wraps, 1.0, "1,200 blocks of 1,024");
+    assert_eq!(skipping.number("free_blocks"), 1024.0, "all are mapped");
     let (ranges, offering) = rotation(&format!("{word}:skip=ranges"));
     assert!(ranges[0] < 0.5 && ranges[1] < 0.5, "{ranges:?}");
     let offered = offering.of(JOURNAL);
