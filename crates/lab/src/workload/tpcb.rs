@@ -1,7 +1,7 @@
 //! Transactions like those of TPC-B above a journal, whose log may skip.
 //!
-//! Each client changes an account, a teller, its branch and the history, and waits until that is committed. The journal is that of ext3 with all data in it: a descriptor with the
-//! changed pages, a wait, and a commit block, synchronously; who comes meanwhile goes with the next commit. Pages go home later. The journal lies on a drive of its own or beside the tables, and
+//! Each client changes an account, a teller, its branch and the history, and waits until that is committed. The journal is that of ext3: a descriptor with the
+//! changed pages, a wait, and a commit block, synchronously; who comes meanwhile goes with the next commit. Pages go home later, or, with `data=ordered`, before each commit. The journal lies on a drive of its own or beside the tables, and
 //! writes where its blocks have their places (`skip=none`), where a measured table says that it is quickest (`profile`), where the drive finds it quickest among all that is
 //! free (`ranges`), or not at all (`null`).
 //!
@@ -120,6 +120,12 @@ const AT: Knob = Knob::integer(
     0..=i64::MAX,
     "512-byte block at which the region of the journal begins",
 );
+const DATA: Knob = Knob::choice(
+    "data",
+    "journaled",
+    &["journaled", "ordered"],
+    "what goes into the journal: the changed pages, which go home later; or a block of inodes, and the pages go home before each commit",
+);
 pub(super) const SKIP: Knob = Knob::choice(
     "skip",
     "none",
@@ -225,6 +231,12 @@ struct Layout {
     tables: u64,
 }
 
+/// Pages of tables and history, and the one of inodes behind them.
+fn pages(knobs: &Knobs) -> u64 {
+    let transactions = knobs.integer(TRANSACTIONS.name) + knobs.integer(CLIENTS.name);
+    Tables::pages(knobs.integer(BRANCHES.name), transactions) + 1
+}
+
 fn layout(knobs: &Knobs, env: &LoadEnv<'_>, below: &Below<'_>) -> Result<Layout, ConfigError> {
     let (journal, skip) = (knobs.choice(JOURNAL.name), knobs.choice(SKIP.name));
     let own = journal == "own";
@@ -265,7 +277,7 @@ fn layout(knobs: &Knobs, env: &LoadEnv<'_>, below: &Below<'_>) -> Result<Layout,
         knobs.integer(BRANCHES.name),
         knobs.integer(TRANSACTIONS.name),
     );
-    let pages = Tables::pages(branches, transactions + knobs.integer(CLIENTS.name));
+    let pages = pages(knobs);
     if tables + pages * PAYLOAD_BLOCKS > env.capacity.0 {
         let room = env.capacity.0.saturating_sub(tables) / PAYLOAD_BLOCKS;
         let allowed = format!(
@@ -360,6 +372,7 @@ fn machine(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Machine, ConfigError> {
         commit_wait: us(&COMMIT_WAIT),
         cached: knobs.number(CACHED.name),
         tables_at: tables,
+        inodes: (knobs.choice(DATA.name) == "ordered").then(|| pages(knobs) - 1),
         force,
         look: Duration(age.0.div_ceil(6)),
         depth: knobs.integer(DEPTH.name),
@@ -382,6 +395,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
         COMMIT_WAIT,
         CACHED,
         BRANCHES,
+        DATA,
         JOURNAL,
         BLOCKS,
         AT,

@@ -1,7 +1,8 @@
 //! The system in time: clients, the thread that commits, and the one that writes pages home.
 //!
 //! A client works, reads its account's page if that is not in memory, joins the transaction that is open, and waits for its commit. The journal's thread takes all who have joined:
-//! it writes a descriptor and the changed pages, waits for that and for itself, writes the commit block, and lets the clients go. Who comes meanwhile goes with the next commit.
+//! it writes a descriptor and the changed pages, waits for that and for itself, writes the commit block, and lets the clients go. Who comes meanwhile goes with the next commit. With ordered
+//! data it writes the pages at home first and waits for them; what goes into the journal then is the block of the files' inodes.
 //!
 //! A few events of O(log clients) a transaction.
 
@@ -34,6 +35,8 @@ pub(super) struct Settings {
     pub(super) cached: f64,
     /// First block of the tables.
     pub(super) tables_at: u64,
+    /// Where the inodes of the files lie, if pages go home before each commit.
+    pub(super) inodes: Option<u64>,
     /// Whether writes of the journal end on the medium, whatever the drive's cache.
     pub(super) force: bool,
     /// How often old pages are looked for, and how many go home at once.
@@ -62,6 +65,8 @@ enum Purpose {
     Log(Piece),
     /// A page goes home.
     Home { page: u64 },
+    /// A page goes home before the commit that it is part of.
+    Before,
 }
 
 /// What the thread of the journal does.
@@ -70,6 +75,8 @@ enum Doing {
     Nothing,
     /// It waits until pages are at home.
     Room,
+    /// It waits until the pages of the commit are at home.
+    Pages,
     /// It writes descriptor and data, or waits to write the commit block.
     Data,
     /// It writes the commit block.
@@ -153,7 +160,8 @@ impl Machine {
 
     /// What was counted, by the names of its card.
     pub(super) fn measures(&self) -> Vec<(&'static str, Number)> {
-        self.found.measures(&self.journal.counts, self.journal.free())
+        self.found
+            .measures(&self.journal.counts, self.journal.free())
     }
 
     pub(super) fn due(&self) -> Option<Instant> {
@@ -201,7 +209,8 @@ impl Machine {
         match purpose.expect("it was asked for") {
             // The client goes on without its page, as a failure that is counted.
             Purpose::Read { client, page } => self.joins(now, client, page),
-            Purpose::Log(_) if !done => self.over = true,
+            Purpose::Log(_) | Purpose::Before if !done => self.over = true,
+            Purpose::Before => self.part_ended(now),
             Purpose::Log(piece) => {
                 let block = self.doing == Doing::Block;
                 self.found.logged(block, &reply.timeline);
@@ -282,8 +291,11 @@ impl Machine {
     fn begin_commit(&mut self, now: Instant) {
         self.pages.sort_unstable();
         self.pages.dedup();
-        let pages = self.pages.len() as u64;
-        if !self.journal.has_room(pages + 2) {
+        let logged = match self.settings.inodes {
+            Some(_) => 1,
+            None => self.pages.len() as u64,
+        };
+        if !self.journal.has_room(logged + 2) {
             if self.doing != Doing::Room {
                 self.found.begins_to_wait(now);
             }
@@ -294,10 +306,40 @@ impl Machine {
         if self.doing == Doing::Room {
             self.found.ends_to_wait(now);
         }
-        self.doing = Doing::Data;
         let clients = std::mem::take(&mut self.joined);
         self.committing = (clients, std::mem::take(&mut self.pages));
-        self.write(now, pages + 1);
+        match self.settings.inodes {
+            Some(inodes) => self.write_pages(now, inodes),
+            None => self.write_data(now, logged),
+        }
+    }
+
+    /// The pages of a commit go home before it; the journal gets the inodes.
+    fn write_pages(&mut self, now: Instant, inodes: u64) {
+        self.doing = Doing::Pages;
+        let pages = std::mem::replace(&mut self.committing.1, vec![inodes]);
+        self.found.homes += pages.len() as u64;
+        self.under_way += pages.len() as u64;
+        for page in pages {
+            let request = Request {
+                sync: true,
+                fua: self.settings.force,
+                ..self.home(now, page)
+            };
+            self.ask(now, request, WRITE_BACK, Purpose::Before);
+        }
+    }
+
+    /// The descriptor and so many blocks are written.
+    fn write_data(&mut self, now: Instant, blocks: u64) {
+        self.doing = Doing::Data;
+        self.write(now, blocks + 1);
+    }
+
+    /// A write of a page at its home.
+    fn home(&self, now: Instant, page: u64) -> Request {
+        let at = self.settings.tables_at + page * PAYLOAD_BLOCKS;
+        Request::new(0, Op::Write, at, PAYLOAD_BLOCKS, now)
     }
 
     /// The next blocks of the journal are written.
@@ -351,8 +393,9 @@ impl Machine {
                     let wait = self.around(self.settings.commit_wait);
                     self.note(now + wait, Event::Commit);
                 }
+                Doing::Pages => self.write_data(now, self.committing.1.len() as u64),
                 Doing::Block => self.end_commit(now),
-                Doing::Nothing | Doing::Room => panic!("a write of the journal that nobody made"),
+                Doing::Nothing | Doing::Room => panic!("a write that nobody made"),
             }
         }
     }
@@ -410,8 +453,7 @@ impl Machine {
             };
             self.going_home += 1;
             self.found.homes += 1;
-            let at = self.settings.tables_at + page * PAYLOAD_BLOCKS;
-            let request = Request::new(0, Op::Write, at, PAYLOAD_BLOCKS, now);
+            let request = self.home(now, page);
             self.ask(now, request, WRITE_BACK, Purpose::Home { page });
         }
     }

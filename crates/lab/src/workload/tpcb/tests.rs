@@ -178,6 +178,31 @@ fn accounts_that_are_not_in_memory_are_read() {
 }
 
 #[test]
+fn ordered_pages_are_at_home_before_their_commit() {
+    let word = "transactions=50:clients=2:data=ordered:write_back_s=1000";
+    let served = served(DISK, "linear", word);
+    let tables = (8_192 * 2 * 9_u64).next_multiple_of(8);
+    let (mut pages, mut commits) = (0, 0);
+    for (stream, request) in &served.asked {
+        match *stream {
+            HOME => {
+                assert!(request.sync && request.extent.start.0 >= tables);
+                pages += 1;
+            }
+            // A descriptor and the inodes, then a commit block.
+            JOURNAL if request.extent.len.0 == 16 => {
+                assert!((4..=6).contains(&pages), "{pages} pages before");
+                (pages, commits) = (0, commits + 1);
+            }
+            JOURNAL => assert_eq!((request.extent.len.0, pages), (8, 0)),
+            _ => panic!("{request:?}"),
+        }
+    }
+    assert_eq!(commits as f64, served.number("commits"));
+    assert_eq!(served.number("log_blocks"), served.number("commits") * 3.0);
+}
+
+#[test]
 fn a_log_that_skips_loses_less_to_the_platter() {
     let word = "transactions=200:journal_blocks=1024";
     let rotation = |word: &str| {
