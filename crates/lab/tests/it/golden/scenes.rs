@@ -550,10 +550,14 @@ const WORKLOADS: &[&str] = &[
     "host:launch=bash:launch_s=0.5:seconds=4:beside=1r1w-rand:file=4MiB:memory=8MiB:sync_every_ms=700",
     "host:beside=2r2w-seq:file=8MiB:memory=4MiB:seconds=2:anonymous=false:read_ahead=64KiB:flush_depth=4:sync_every_ms=0",
     "host:launch=xterm-recorded:launch_s=0.1:seconds=3",
+    "tpcb:transactions=300:clients=3:branches=1:journal_blocks=128:write_back_s=1:write_back_depth=4:cached_share=0.4",
+    "tpcb:transactions=200:branches=1:journal_blocks=256:at_block=1000:skip=profile:space=1.5:think_step_us=500:think_max_ms=20:skip_max_blocks=400:repeats=2",
+    "tpcb:transactions=200:branches=1:journal_blocks=256:skip=ranges:clients=5:data=ordered:commit_wait_us=2000:work_us=100",
+    "tpcb:transactions=300:branches=1:journal_blocks=64:skip=null",
 ];
 
 /// Workloads that need more room than the small disk has.
-const LARGE: &[&str] = &["spc1", "host"];
+const LARGE: &[&str] = &["spc1", "host", "tpcb"];
 
 fn workloads() -> Vec<Group> {
     let of = settings_of("workload", workload::TABLE, &[WORKLOADS]);
