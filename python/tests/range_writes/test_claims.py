@@ -19,7 +19,9 @@ from nearslot.experiments.range_writes import (
     fig4_6,
     fig7,
     fig8,
+    journal,
     model,
+    profile,
     setup,
     targets,
     today,
@@ -157,7 +159,69 @@ def of_today() -> list[Row]:
     ]
 
 
+def transactions(marks: dict[str, Any], a_second: float, **more: object) -> Row:
+    """A point of the journal."""
+    row = {"tps": a_second, "transaction_ms": 1e3 / a_second, "read_share": 0.33, "failed": 0}
+    return {**marks, **row, **more}
+
+
+def of_journal() -> list[Row]:
+    """The published speed-ups, a null journal a little above them, and what is not published."""
+    speed = {
+        journal.CACHED: {journal.NONE: 40.0, journal.PROFILE: 64.8, journal.NULL: 68.0},
+        journal.UNCACHED: {journal.NONE: 30.0, journal.PROFILE: 36.0, journal.NULL: 37.0},
+    }
+    rows = []
+    for tables, ways in speed.items():
+        for way, a_second in ways.items():
+            for clients in journal.CLIENTS:
+                marks = {"on": journal.OWN, "tables": tables, "clients": clients, "way": way}
+                rows.append(transactions(marks, a_second))
+            rows.append(transactions({"on": journal.ORDERED, "tables": tables, "way": way}, 9.0))
+    for row in rows:
+        if row["on"] == journal.ORDERED and row["way"] == journal.NULL:
+            row["tps"] = 12.0
+    for wait in journal.WAITS_US:
+        rotation = journal.TURN_MS - wait / 1e3
+        marks = {"on": journal.OWN, "wait_us": wait}
+        rows.append(transactions(marks, 40.0, commit_block_rotation_ms=rotation))
+    for way in journal.ALL_WAYS:
+        for tables in journal.TABLES:
+            marks = {"on": journal.SAME, "tables": tables, "way": way}
+            rows.append(transactions(marks, 20.0))
+        for where in ({}, {"drive": journal.MODERN, "reach": ""}):
+            rows.append(transactions({"on": journal.ALONE, "way": way, **where}, 60.0))
+    for cache in (journal.FORCED, journal.FREE):
+        for way in (journal.NONE, journal.PROFILE):
+            marks = {"on": journal.OWN, "cache": cache, "way": way}
+            rows.append(transactions(marks, 40.0))
+    size = journal.SMALL_JOURNAL
+    marks = {"on": journal.OWN, "journal": size, "way": journal.PROFILE}
+    rows.append(transactions(marks, 60.0, free_blocks=size, log_wraps=11, cut_writes=0))
+    return rows
+
+
+def of_profile() -> list[Row]:
+    """The published grid, whose cheapest skip goes around with the platter; nothing lost."""
+    table = {
+        "what": profile.TABLE,
+        "exact": True,
+        "whole": True,
+        "thinks": profile.THINKS,
+        "skips": profile.SKIPS,
+        "last_think_ms": 80.0,
+        "last_skip_kb": 600.0,
+        "tracks_a_turn": 1.0,
+        "cheapest_ms": 0.1,
+        "dearest_ms": 8.4,
+    }
+    cuts = {"what": profile.CUTS, "instants": 5_000, "lost": 0, "torn": 900, "changed": 0}
+    return [table, cuts]
+
+
 TABLES = {
+    "rw-journal": of_journal,
+    "rw-profile": of_profile,
     "rw-fig4-6": of_queues,
     "rw-targets": of_targets,
     "rw-fig7": of_reads,
@@ -256,6 +320,22 @@ FAULTS: list[tuple[str, Fault]] = [
     ("F1", scaled("service_ms", 1.01, on=fig8.ONE_TRACK)),
     ("B3", scaled("pos_ms", 1.001, sched=fig8.WHOLE)),
     ("C18", as_if({}, within=PLACE)),
+    ("E1", scaled("commit_block_rotation_ms", 0.8, wait_us=500)),
+    ("E1", scaled("commit_block_rotation_ms", 1.2, wait_us=200)),
+    ("E2", scaled("tps", 1.2, way=journal.PROFILE, tables=journal.UNCACHED)),
+    ("E2", scaled("tps", 0.9, way=journal.PROFILE, tables=journal.UNCACHED)),
+    ("E3", scaled("tps", 0.8, way=journal.PROFILE, tables=journal.CACHED)),
+    ("E4", scaled("tps", 1.3, way=journal.NULL, tables=journal.CACHED)),
+    ("E4", scaled("tps", 1.1, way=journal.NULL, tables=journal.UNCACHED)),
+    ("E5", scaled("free_blocks", 0.9, journal=journal.SMALL_JOURNAL)),
+    ("E5", scaled("log_wraps", 0.5, journal=journal.SMALL_JOURNAL)),
+    ("E5", lambda rows: rows[0].update(failed=1)),
+    ("E6", scaled("last_think_ms", 0.5, what=profile.TABLE)),
+    ("E6", scaled("last_skip_kb", 0.5, what=profile.TABLE)),
+    ("E6", scaled("tracks_a_turn", 1.1, what=profile.TABLE)),
+    ("E6", scaled("skips", 2, what=profile.TABLE)),
+    ("E7", lambda rows: rows[1].update(lost=1)),
+    ("E7", lambda rows: rows[1].update(changed=1)),
 ]
 DECIDED = [name for name, (_, one) in STATEMENTS.items() if one.kind is not Kind.INFORMATION]
 
