@@ -156,6 +156,12 @@ fn clients_who_come_during_a_commit_go_with_the_next() {
     assert!(many.number("commits") < 300.0 / 3.0, "{:?}", many.measures);
     let gain = many.number("transactions_s") / one.number("transactions_s");
     assert!(gain > 2.0, "{gain} times");
+    let rare = served(DISK, "linear", "transactions=100:clients=2:work_us=100000");
+    let commits = rare.number("commits");
+    assert!(
+        commits > 75.0,
+        "who comes to an idle journal waits for nobody: {commits}"
+    );
     let null = served(DISK, "linear", "transactions=300:skip=null");
     assert!(null.of(JOURNAL).is_empty());
     // Half a millisecond of work, half a millisecond of wait.
