@@ -257,89 +257,93 @@ fn a_journal_has_the_first_of_two_drives_for_itself() {
     }
 }
 
+const CACHED: &str = "hitachi-7200-90mb";
+
+/// Drive, placement, settings, and what is said of them.
+const REFUSED: &[(&str, &str, &str, &str)] = &[
+    (
+        DISK,
+        "linear",
+        "space=3",
+        "space = 3 (allowed: beside skip=profile or skip=ranges",
+    ),
+    (
+        DISK,
+        "linear",
+        "skip=ranges:repeats=2",
+        "repeats = 2 (allowed: beside skip=profile",
+    ),
+    (
+        DISK,
+        "linear",
+        "think_max_ms=1",
+        "think_max_ms = 1 (allowed: beside skip=profile",
+    ),
+    (
+        DISK,
+        "linear",
+        "force=true",
+        "force = true (allowed: where the journal writes, on a drive with a write cache",
+    ),
+    (
+        CACHED,
+        "linear",
+        "skip=null:force=false",
+        "force = false (allowed: where the journal writes",
+    ),
+    (
+        DISK,
+        "linear",
+        "journal=own",
+        "journal = own (allowed: same, or place=concat",
+    ),
+    (
+        DISK,
+        "stripe:disks=2",
+        "skip=profile",
+        "skip = profile (allowed: none or null: the table is of a drive, and place=stripe",
+    ),
+    (
+        DISK,
+        "linear",
+        "at_block=2054000",
+        "at_block = 2054000 (allowed: at most ",
+    ),
+    (
+        DISK,
+        "linear",
+        "transactions=100000000",
+        "branches = 1 (allowed: so many that tables and history have room",
+    ),
+    (
+        DISK,
+        "linear",
+        "clients=20:journal_blocks=100",
+        "journal_blocks = 100 (allowed: at least 328, four commits",
+    ),
+    (
+        DISK,
+        "linear",
+        "skip=profile:journal_blocks=64:skip_max_blocks=1153",
+        "skip_max_blocks = 1153 (allowed: at most 1144, within the region",
+    ),
+    (
+        DISK,
+        "linear",
+        "skip=profile:think_step_us=1:skip_step_blocks=1",
+        "think_step_us = 1 (allowed: steps that make at most 20000000 entries",
+    ),
+];
+
 #[test]
 fn what_has_no_effect_or_does_not_fit_is_refused() {
-    let cached = "hitachi-7200-90mb";
-    for (drive, place, word, expected) in [
-        (
-            DISK,
-            "linear",
-            "space=3",
-            "space = 3 (allowed: beside skip=profile or skip=ranges",
-        ),
-        (
-            DISK,
-            "linear",
-            "skip=ranges:repeats=2",
-            "repeats = 2 (allowed: beside skip=profile",
-        ),
-        (
-            DISK,
-            "linear",
-            "think_max_ms=1",
-            "think_max_ms = 1 (allowed: beside skip=profile",
-        ),
-        (
-            DISK,
-            "linear",
-            "force=true",
-            "force = true (allowed: where the journal writes, on a drive with a write cache",
-        ),
-        (
-            cached,
-            "linear",
-            "skip=null:force=false",
-            "force = false (allowed: where the journal writes",
-        ),
-        (
-            DISK,
-            "linear",
-            "journal=own",
-            "journal = own (allowed: same, or place=concat",
-        ),
-        (
-            DISK,
-            "stripe:disks=2",
-            "skip=profile",
-            "skip = profile (allowed: none or null: the table is of a drive, and place=stripe",
-        ),
-        (
-            DISK,
-            "linear",
-            "at_block=2054000",
-            "at_block = 2054000 (allowed: at most ",
-        ),
-        (
-            DISK,
-            "linear",
-            "transactions=100000000",
-            "branches = 1 (allowed: so many that tables and history have room",
-        ),
-        (
-            DISK,
-            "linear",
-            "clients=20:journal_blocks=100",
-            "journal_blocks = 100 (allowed: at least 328, four commits",
-        ),
-        (
-            DISK,
-            "linear",
-            "skip=profile:journal_blocks=64:skip_max_blocks=1153",
-            "skip_max_blocks = 1153 (allowed: at most 1144, within the region",
-        ),
-        (
-            DISK,
-            "linear",
-            "skip=profile:think_step_us=1:skip_step_blocks=1",
-            "think_step_us = 1 (allowed: steps that make at most 20000000 entries",
-        ),
-    ] {
+    for (drive, place, word, expected) in REFUSED {
         let error = made(drive, place, word)
             .err()
             .unwrap_or_else(|| panic!("{word}"));
         assert!(error.to_string().contains(expected), "{word}: {error}");
     }
-    assert!(made(cached, "linear", "force=false").is_ok());
+    assert!(made(CACHED, "linear", "force=false").is_ok());
 }
 
 /// Pages of tables of two branches: accounts, tellers, branches, history.

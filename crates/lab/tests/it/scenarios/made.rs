@@ -100,9 +100,7 @@ impl Made {
                 scenario = carrying_out_offers(&scenario, &mut parts);
             }
             if load.starts_with("tpcb") {
-                // Its tables need more room than most of these drives have.
-                ROOMY.clone_into(&mut drive);
-                scenario = scenario.replacen(&format!("drive.toml{knobs}"), "drive.toml", 1);
+                scenario = on_a_roomy_drive(&scenario, &mut drive, &knobs);
             }
             let _ = writeln!(scenario, "workload = '{load}'");
         }
@@ -199,6 +197,12 @@ fn carrying_out_offers(scenario: &str, parts: &mut Vec<String>) -> String {
     parts.retain(|part| !refuses(part));
     let rest = scenario.lines().filter(|line| !refuses(line));
     rest.fold(String::new(), |all, line| all + line + "\n")
+}
+
+/// A load whose tables need more room than most of these drives have.
+fn on_a_roomy_drive(scenario: &str, drive: &mut String, knobs: &str) -> String {
+    ROOMY.clone_into(drive);
+    scenario.replacen(&format!("drive.toml{knobs}"), "drive.toml", 1)
 }
 
 /// A synthetic load for a drive with these knobs, or a drive for it.
