@@ -116,11 +116,10 @@ impl Log {
         first(from..self.slots()).or_else(|| first(0..from))
     }
 
-    /// How many of `count` blocks fit into one run, halved until they do; 0 if no slot is free.
-    pub fn room(&self, count: u64) -> u64 {
-        let longest = self.runs().map(|run| run.end - run.start).max();
+    /// How many of `count` blocks fit into one run, halved until they do; 0 if no slot is free. It is quick where there is one soon behind `from`.
+    pub fn room(&self, from: u64, count: u64) -> u64 {
         let mut fits = count;
-        while longest.unwrap_or(0) < fits {
+        while fits > 0 && self.next(from, fits).is_none() {
             fits /= 2;
         }
         fits

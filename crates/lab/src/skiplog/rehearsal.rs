@@ -194,7 +194,7 @@ impl Run {
 
     /// A new write, if nothing under way is of the same blocks, whose order nobody could tell.
     fn begin(&mut self, rng: &mut Rng) {
-        let count = self.log.room(1 + rng.below(3));
+        let count = self.log.room(0, 1 + rng.below(3));
         let logical = rng.below(BLOCKS + 1 - count.max(1));
         let range = logical..logical + count;
         let meets = |one: &Flying| range.clone().any(|block| one.covers(block).is_some());

@@ -64,7 +64,7 @@ fn the_map_is_that_of_a_twin_that_remembers_every_write() {
         let mut rng = Rng::stream(seed, "test/skiplog");
         let (mut log, mut twin) = (Log::new(9, 20), Twin::default());
         for _ in 0..400 {
-            let count = log.room(1 + rng.below(4)).min(9);
+            let count = log.room(rng.below(20), 1 + rng.below(4)).min(9);
             match rng.below(5) {
                 0 | 1 if count > 0 => {
                     let write = log.begin(rng.below(10 - count), count);
@@ -110,7 +110,7 @@ fn a_run_is_looked_for_from_a_slot_on_and_then_from_the_begin() {
     for ((from, count), expected) in cases {
         assert_eq!(log.next(from, count), expected, "{count} from {from}");
     }
-    let rooms = [1, 2, 3, 4, 5, 7].map(|count| log.room(count));
+    let rooms = [1, 2, 3, 4, 5, 7].map(|count| log.room(7, count));
     assert_eq!(rooms, [1, 2, 3, 2, 2, 3], "halved until it fits");
     assert!(
         !log.fits(9, 2),
@@ -132,7 +132,7 @@ fn ten_wraps_leave_nothing_behind() {
     let profile = Profile::of(grid, costs);
     let (mut log, mut end, mut at, mut wraps) = (Log::new(100, 200), 0, 0, 0);
     while wraps < 10 {
-        let count = log.room(1 + rng.below(9)).min(100 - at);
+        let count = log.room(end % 200, 1 + rng.below(9)).min(100 - at);
         let write = log.begin(at, count);
         let slot = quickest(&log, &profile, (end, Duration(rng.below(400))), count);
         let slot = slot.expect("room was found");

@@ -47,6 +47,8 @@ PUBLISHED = {"think_step_us": 50, "skip_step_blocks": 1, "think_max_ms": 80}
 COARSER = {"think_step_us": 100, "skip_step_blocks": 8}
 """Where skips reach over a track of a drive of today, which has five times as many blocks."""
 COARSE = {"think_step_us": 400, "skip_step_blocks": 8, "think_max_ms": 40}
+FEW = 2_000
+"""Transactions of a log alone, of which none is written over."""
 WRAPS = 10
 SMALL_JOURNAL = 512
 
@@ -74,7 +76,7 @@ def cell(options: Options, marks: Where, drive: str, **knobs: object) -> Cell:
         chosen["journal"], place = "own", "concat:disks=2"
     if marks["on"] == ALONE:
         # No page goes home within the run, so there is nothing but the log.
-        chosen |= {"write_back_s": 1_000_000, "journal_blocks": 8 * options.transactions + 64}
+        chosen |= {"write_back_s": 1_000_000, "journal_blocks": 8 * FEW, "transactions": FEW}
     word = part("tpcb", **{key: str(value) for key, value in chosen.items()})
     return simulated(
         marks, Scenario(workload=word, drive=drive, place=place, sched="satf"), numbers

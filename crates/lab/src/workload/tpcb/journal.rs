@@ -157,7 +157,7 @@ impl Journal {
             blocks.start = blocks.end;
             return Some(Piece::Own { at, blocks: count });
         };
-        let fits = log.room(count);
+        let fits = log.room(self.end % log.slots(), count);
         if fits == 0 {
             return None;
         }
