@@ -138,14 +138,11 @@ impl Journal {
         );
         self.used += blocks;
         let begin = self.head;
-        let end = begin + blocks;
-        if end < self.blocks {
-            self.head = end;
-            return vec![begin..end];
-        }
-        self.counts.wraps += 1;
-        self.head = end - self.blocks;
-        let parts = [begin..self.blocks, 0..self.head];
+        let behind = begin + blocks;
+        let cut = behind.min(self.blocks);
+        self.counts.wraps += u64::from(cut == self.blocks);
+        let parts = [begin..cut, 0..behind - cut];
+        self.head = behind % self.blocks;
         parts.into_iter().filter(|part| !part.is_empty()).collect()
     }
 

@@ -204,7 +204,7 @@ fn ordered_pages_are_at_home_before_their_commit() {
             _ => panic!("{request:?}"),
         }
     }
-    assert_eq!(commits as f64, served.number("commits"));
+    assert_eq!(f64::from(commits), served.number("commits"));
     assert_eq!(served.number("log_blocks"), served.number("commits") * 3.0);
 }
 
@@ -428,9 +428,9 @@ fn pages_go_home_in_order_of_address_around_and_around() {
 #[test]
 fn blocks_of_a_commit_are_free_when_those_before_are() {
     let mut journal = Journal::new(10, 0, 11, Skip::None);
-    assert_eq!(journal.next(3), [0..3]);
+    assert_eq!(journal.next(3)[..], [0..3; 1]);
     assert_eq!(journal.committed(3, 2), 0);
-    assert_eq!(journal.next(5), [3..8]);
+    assert_eq!(journal.next(5)[..], [3..8; 1]);
     assert_eq!(journal.committed(5, 1), 1);
     assert!(journal.has_room(2) && !journal.has_room(3) && journal.is_short());
     assert_eq!(journal.oldest_half(), 1, "three blocks are less than half");
