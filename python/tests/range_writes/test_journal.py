@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from nearslot import ConfigError, Scenario, _native
-from nearslot.experiments import ClaimVerdict
+from nearslot.experiments import ClaimVerdict, table
 from nearslot.experiments.range_writes import Options, journal
 from nearslot.experiments.statement import Found
 from nearslot.experiments.table import Cell, Row, Table
@@ -32,7 +32,7 @@ def decides(name: str, marks: Mapping[str, object]) -> bool:
 
 def judged(name: str, fault: Planted) -> Found:
     """What a claim says of short runs with a fault in them."""
-    simulated = journal.simulated
+    simulated = table.simulated
 
     def with_fault(marks: Where, one: Scenario, numbers: Callable[[Run], Row]) -> Cell:
         assert isinstance(one.workload, str)

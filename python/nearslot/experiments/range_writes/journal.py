@@ -28,7 +28,10 @@ ALL_WAYS = (NONE, PROFILE, RANGES, NULL)
 WRITING = (NONE, PROFILE, RANGES)
 
 CACHED, UNCACHED = "cached", "uncached"
-TABLES = {CACHED: {"branches": 10}, UNCACHED: {"branches": 100, "cached_share": 0.5}}
+TABLES: dict[str, dict[str, object]] = {
+    CACHED: {"branches": 10},
+    UNCACHED: {"branches": 100, "cached_share": 0.5},
+}
 """Tables in memory, or of which accounts are read so often that a third of the traffic is reads.
 
 Where pages go home before each commit, that is more often than a transaction reads: all do then.
@@ -39,9 +42,8 @@ ORDERED = "two drives, pages home before each commit"
 CLIENTS = (1, 4, 16)
 TURN_MS = 60_000 / 7_200
 WAITS_US = (200, 500, 1_000, 2_000)
-WAIT_US = 500
 
-OFF, FORCED, FREE = "cache off", "cache on, commits forced", "cache on, nothing forced"
+FORCED, FREE = "cache on, commits forced", "cache on, nothing forced"
 MODERN = "modern-20tb"
 PUBLISHED = {"think_step_us": 50, "skip_step_blocks": 1, "think_max_ms": 80}
 COARSER = {"think_step_us": 100, "skip_step_blocks": 8}
@@ -104,8 +106,8 @@ def _two_drives(options: Options) -> Iterator[Cell]:
             often = knobs if tables == CACHED else {**knobs, "cached_share": 0}
             yield cell(options, marks, _off(options), skip=way, **often, **at)
     for wait in WAITS_US:
-        marks = {"on": OWN, "wait_us": wait}
-        yield cell(options, marks, _off(options), skip=NONE, commit_wait_us=wait, **at)
+        apart: dict[str, object] = {"on": OWN, "wait_us": wait}
+        yield cell(options, apart, _off(options), skip=NONE, commit_wait_us=wait, **at)
     for cache, force in {FORCED: "true", FREE: "false"}.items():
         for way in (NONE, PROFILE):
             marks = {"on": OWN, "cache": cache, "way": way}
@@ -121,16 +123,15 @@ def _others(options: Options) -> Iterator[Cell]:
         for tables, knobs in TABLES.items():
             marks = {"on": SAME, "tables": tables, "way": way}
             yield cell(options, marks, _off(options), skip=way, **knobs, **at)
-    enough = max(options.transactions, (WRAPS + 1) * SMALL_JOURNAL // 6)
-    marks = {"on": OWN, "journal": SMALL_JOURNAL, "way": PROFILE}
-    sizes = {"journal_blocks": SMALL_JOURNAL, "transactions": enough}
-    yield cell(options, marks, _off(options), skip=PROFILE, **sizes, **at)
+    small: dict[str, object] = {"on": OWN, "journal": SMALL_JOURNAL, "way": PROFILE}
+    drive = _off(options)
+    yield cell(options, small, drive, skip=PROFILE, journal_blocks=SMALL_JOURNAL, **at)
 
 
 def _today(options: Options) -> Iterator[Cell]:
     track = options.modern_track_blocks
     wide = {"skip_max_blocks": track, **({} if options.quick else COARSER)}
-    skips = {"600 KB": {}, "a track": wide}
+    skips: dict[str, dict[str, int]] = {"600 KB": {}, "a track": wide}
     for way in WRITING:
         for reach, knobs in skips.items() if way == PROFILE else [("", {})]:
             marks = {"on": ALONE, "drive": MODERN, "way": way, "reach": reach}
@@ -290,7 +291,10 @@ def _ways(table: Table, **where: object) -> str:
 
 def offered(table: Table) -> Found:
     """J3."""
-    places = {ALONE: [{}], SAME: [{"tables": tables} for tables in TABLES]}
+    places: dict[str, list[dict[str, str]]] = {
+        ALONE: [{}],
+        SAME: [{"tables": tables} for tables in TABLES],
+    }
     told = []
     for on, wheres in places.items():
         for where in wheres:
