@@ -359,6 +359,13 @@ fn machine(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Machine, ConfigError> {
             let grid = grid(knobs, region.1 - region.0)?;
             Skip::Profile(profile(&below, region, grid, force))
         }
+        "ranges" if slots > env.places_max => {
+            let allowed = format!(
+                "none, profile or null: it offers up to {slots} places, and this scheduler lists them one by one, {} at most",
+                env.places_max
+            );
+            return wrong(SKIP.name, "ranges", &allowed);
+        }
         "ranges" => Skip::Ranges,
         "null" => Skip::Null,
         _ => Skip::None,
