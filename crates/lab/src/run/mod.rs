@@ -25,7 +25,6 @@ use crate::default_drive;
 use crate::doubt::Longer;
 use crate::gate::{ByBatch, Gate};
 use crate::grid::{self, Point};
-use crate::host;
 use crate::inspect::{Against, Inspection};
 use crate::load::{LoadedTrace, RequestCount};
 use crate::measure::declared;
@@ -515,7 +514,7 @@ fn of_host(run: &mut Run, workload: &dyn Workload, begin: Instant) {
         .map(|(name, number)| (name.to_owned(), number))
         .collect();
     if !measured.is_empty() {
-        run.measures.insert(host::KEY.to_owned(), measured);
+        run.measures.insert(workload.key().to_owned(), measured);
     }
 }
 

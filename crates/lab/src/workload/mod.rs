@@ -39,6 +39,7 @@ registry! { Synthetic;
     spc1,
     host,
     ranges,
+    filesystem,
 }
 
 /// What a synthetic workload may know of its surroundings.
@@ -108,17 +109,17 @@ pub(crate) fn waits(part: &PartConfig) -> bool {
     keeps_a_depth(part) || is_host(part)
 }
 
-/// Whether a synthetic workload is made of processes.
+/// Whether a synthetic workload is made of processes, told of or so many.
 pub(crate) fn is_host(part: &PartConfig) -> bool {
-    has_knob(part, PROCESSES)
+    PROCESSES.iter().any(|key| has_knob(part, key))
 }
 
-/// The knob of a workload that is made of processes.
-const PROCESSES: &str = "process";
+/// The knobs of workloads that are made of processes.
+const PROCESSES: [&str; 2] = ["process", "processes"];
 
-/// Whether a synthetic workload makes range writes, as its card says.
+/// Whether a synthetic workload makes range writes, as its card or its settings say.
 pub(crate) fn offers(part: &PartConfig) -> bool {
-    has_knob(part, ranges::TARGETS.name)
+    has_knob(part, ranges::TARGETS.name) || filesystem::offers(part)
 }
 
 /// Files that a synthetic workload reads.
@@ -225,7 +226,12 @@ pub trait Workload: Send {
         Vec::new()
     }
 
-    /// What it has measured itself, by the names of [`host::MEASURES`].
+    /// The key of what it has measured itself.
+    fn key(&self) -> &'static str {
+        crate::host::KEY
+    }
+
+    /// What that is, by the names of the measures of its key.
     fn measures(&self) -> Vec<(&'static str, Number)> {
         Vec::new()
     }

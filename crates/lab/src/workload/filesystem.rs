@@ -1,0 +1,307 @@
+//! A file system laid out as ext2, in place of requests that come by themselves: processes make, write, read and remove files.
+//!
+//! What it is made of is told in `lab/src/filesystem/`, and what the loads are after in its `work.rs`. Here it is put together of settings.
+//!
+//! This is the load of the file-system experiments of the study of range writes: Anand and others, "Avoiding file
+//! system micromanagement with range writes", OSDI 2008, section 6.
+
+use std::sync::Arc;
+
+use nearslot_core::config::PartConfig;
+use nearslot_core::offer::Offer;
+use nearslot_core::registry::{ConfigError, Knob, KnobValue, Knobs, Spec};
+use nearslot_core::request::{Reply, Request};
+use nearslot_core::rng::Rng;
+use nearslot_core::units::Instant;
+
+use super::{LoadEnv, Synthetic, Workload};
+use crate::filesystem::machine::Machine;
+use crate::filesystem::shape::{BYTES, GROUP_MAX, GROUP_STEP, SECTORS, Shape};
+use crate::filesystem::work::{self, Work};
+use crate::filesystem::{self, FileSystem, Offering, Settings};
+use crate::outcome::{Number, ProcessFound};
+
+/// Blocks of a MiB and of a KiB's sizes.
+const MIB: u64 = (1 << 20) / BYTES;
+/// The volume, if nothing is said, in MiB: 16 GiB, or the whole drive where that is smaller.
+const VOLUME_MIB: u64 = 16 << 10;
+
+struct Files(Machine);
+
+impl Workload for Files {
+    fn next_arrival(&self) -> Option<Instant> {
+        self.0.due()
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<Request> {
+        self.0.next(now)
+    }
+
+    fn offer(&mut self) -> (Arc<Offer>, u64) {
+        self.0.offer()
+    }
+
+    fn replied(&mut self, now: Instant, reply: &Reply) {
+        self.0.answered(now, reply);
+    }
+
+    fn processes(&self) -> Vec<ProcessFound> {
+        self.0.processes()
+    }
+
+    fn key(&self) -> &'static str {
+        filesystem::KEY
+    }
+
+    fn measures(&self) -> Vec<(&'static str, Number)> {
+        self.0.measures()
+    }
+}
+
+/// What the processes do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Files of one size in one directory.
+    Create,
+    /// A source tree is unpacked.
+    Untar,
+    /// PostMark.
+    PostMark,
+    /// The modified Andrew benchmark.
+    Andrew,
+}
+
+impl Kind {
+    const ALL: [Kind; 4] = [Kind::Create, Kind::Untar, Kind::PostMark, Kind::Andrew];
+
+    fn word(self) -> &'static str {
+        match self {
+            Kind::Create => "create",
+            Kind::Untar => "untar",
+            Kind::PostMark => "postmark",
+            Kind::Andrew => "andrew",
+        }
+    }
+
+    /// How many files there are if nothing is said.
+    fn files(self) -> u64 {
+        match self {
+            Kind::Create => 1_000,
+            Kind::Untar => 20_000,
+            Kind::PostMark => 500,
+            Kind::Andrew => 0,
+        }
+    }
+}
+
+const WORK: Knob = Knob::choice(
+    "work",
+    "create",
+    &["create", "untar", "postmark", "andrew"],
+    "what processes do: make files of one size in one directory, unpack a source tree, PostMark, the modified Andrew benchmark",
+);
+const OFFER: Knob = Knob::choice(
+    "offer",
+    "none",
+    &["none", "mini-group", "group"],
+    "what of the place of new blocks is left to the drive: nothing, where in the mini-group, where in the group",
+);
+const PROCESSES: Knob = Knob::integer(
+    "processes",
+    1,
+    1..=1_024,
+    "how many there are; each does the work in a directory of its own, but of create a part",
+);
+const FILES: Knob = Knob::integer(
+    "files",
+    0,
+    0..=1_000_000,
+    "files that create makes in all, and untar and postmark for each process; 0 for 1,000, 20,000 and 500",
+);
+const SIZE: Knob = Knob::integer(
+    "size_kib",
+    4,
+    1..=1_048_576,
+    "KiB of each file that create makes",
+);
+const TRANSACTIONS: Knob = Knob::integer(
+    "transactions",
+    500,
+    0..=1_000_000,
+    "transactions of postmark, for each process",
+);
+const FILL: Knob = Knob::number(
+    "fill",
+    0.0,
+    0.0..=1.0,
+    "share of every group that is full beforehand, blocks drawn at random",
+);
+const DEPTH: Knob = Knob::integer("depth", 16, 1..=65_536, "requests in flight at most");
+const CACHE: Knob = Knob::integer(
+    "cache_mib",
+    16,
+    1..=1_048_576,
+    "MiB that are kept in memory; half of it may wait to be written",
+);
+const REQUEST: Knob = Knob::integer(
+    "request_kib",
+    128,
+    4..=1_048_576,
+    "KiB of a request at most, in steps of 4",
+);
+const GROUP: Knob = Knob::integer(
+    "group_blocks",
+    GROUP_MAX as i64,
+    GROUP_STEP as i64..=GROUP_MAX as i64,
+    "4-KiB blocks of a group, in steps of 128",
+);
+const VOLUME: Knob = Knob::integer(
+    "volume_mib",
+    0,
+    0..=1 << 24,
+    "MiB of the drive that are used, from its front; 0 for 16 GiB, or all where that is less",
+);
+const REREAD: Knob = Knob::flag(
+    "reread",
+    false,
+    "whether all files are read when all is written, one after another, with nothing in memory",
+);
+
+/// Whether a load of this workload makes range writes.
+pub(super) fn offers(part: &PartConfig) -> bool {
+    let is_it = part.name == SPEC.name || SPEC.aliases.contains(&part.name.as_str());
+    let mut knobs = part.knobs.iter();
+    let told = knobs.rfind(|(key, _)| key == OFFER.name);
+    is_it && told.is_some_and(|(_, value)| *value != KnobValue::Text("none".to_owned()))
+}
+
+/// Refuses settings that have no effect here.
+fn check_read(knobs: &Knobs, kind: Kind) -> Result<(), ConfigError> {
+    let of: [(Knob, &[Kind]); 4] = [
+        (FILES, &[Kind::Create, Kind::Untar, Kind::PostMark]),
+        (SIZE, &[Kind::Create]),
+        (TRANSACTIONS, &[Kind::PostMark]),
+        // PostMark leaves nothing to be read.
+        (REREAD, &[Kind::Create, Kind::Untar, Kind::Andrew]),
+    ];
+    for (knob, kinds) in &of {
+        let given = knobs.first_given(std::iter::once(knob));
+        if let Some((_, value)) = given.filter(|_| !kinds.contains(&kind)) {
+            let words: Vec<&str> = kinds.iter().map(|kind| kind.word()).collect();
+            let allowed = format!(
+                "beside work={}; here it has no effect",
+                words.join(" or work=")
+            );
+            let key = format!("filesystem.{}", knob.name);
+            return Err(ConfigError::value(&key, &value.to_string(), &allowed));
+        }
+    }
+    Ok(())
+}
+
+fn wrong(key: &str, value: u64, allowed: &str) -> ConfigError {
+    ConfigError::value(&format!("filesystem.{key}"), &value.to_string(), allowed)
+}
+
+/// The groups of the part of the drive that is used.
+fn shape(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Shape, ConfigError> {
+    let drive = env.capacity.0 / SECTORS;
+    let (asked, group) = (knobs.integer("volume_mib"), knobs.integer("group_blocks"));
+    if !group.is_multiple_of(GROUP_STEP) {
+        let allowed = format!("a multiple of {GROUP_STEP}");
+        return Err(wrong("group_blocks", group, &allowed));
+    }
+    let volume = match asked {
+        0 => drive.min(VOLUME_MIB * MIB),
+        asked => asked * MIB,
+    };
+    if volume > drive {
+        let allowed = format!("at most the drive, {} MiB", drive / MIB);
+        return Err(wrong("volume_mib", asked, &allowed));
+    }
+    Shape::new(group, volume).ok_or_else(|| {
+        let allowed = format!("at most {volume}, which are all blocks of the volume");
+        wrong("group_blocks", group, &allowed)
+    })
+}
+
+/// What the processes do, which has to fit.
+fn work(knobs: &Knobs, kind: Kind, rng: &mut Rng) -> Work {
+    let processes = knobs.integer("processes");
+    let files = match knobs.integer("files") {
+        0 => kind.files(),
+        files => files,
+    };
+    match kind {
+        Kind::Create => work::create(files, knobs.integer("size_kib") << 10, processes),
+        Kind::Untar => work::untar(files, processes, rng),
+        Kind::PostMark => work::postmark(files, knobs.integer("transactions"), processes, rng),
+        Kind::Andrew => work::andrew(processes, rng),
+    }
+}
+
+fn machine(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Machine, ConfigError> {
+    let is_asked = |kind: &Kind| kind.word() == knobs.choice("work");
+    let kind = Kind::ALL.into_iter().find(is_asked);
+    let kind = kind.expect("the card accepted it");
+    check_read(knobs, kind)?;
+    let shape = shape(knobs, env)?;
+    let request = knobs.integer("request_kib");
+    if !request.is_multiple_of(BYTES >> 10) {
+        return Err(wrong("request_kib", request, "a multiple of 4"));
+    }
+    let settings = Settings {
+        offering: match knobs.choice("offer") {
+            "mini-group" => Offering::MiniGroup,
+            "group" => Offering::Group,
+            _ => Offering::None,
+        },
+        request_blocks: request / (BYTES >> 10),
+        cache_blocks: knobs.integer("cache_mib") * MIB,
+    };
+    let rng = &mut Rng::stream(env.seed, env.label);
+    let work = work(knobs, kind, rng);
+    let files = FileSystem::new(shape, settings, knobs.number("fill"), rng);
+    // What PostMark removes makes room for what it makes.
+    let (needs, has) = (work.blocks(), files.room());
+    if kind != Kind::PostMark && needs > has {
+        let allowed = format!(
+            "what fits: it needs {needs} blocks of 4 KiB, and {has} are free (files, fill, volume_mib)"
+        );
+        return Err(ConfigError::value("filesystem.work", kind.word(), &allowed));
+    }
+    let reread = knobs.flag("reread");
+    Ok(Machine::new(files, work, knobs.integer("depth"), reread))
+}
+
+pub(super) static SPEC: Spec<Synthetic> = Spec {
+    name: "filesystem",
+    aliases: &["ext2"],
+    summary: "processes over a file system laid out as ext2, which chooses the place of each block or offers what its policy leaves open",
+    source: "Anand and others, Avoiding file system micromanagement with range writes, OSDI 2008, section 6; policies of ext2 in Linux 2.6",
+    knobs: &[
+        WORK,
+        OFFER,
+        PROCESSES,
+        FILES,
+        SIZE,
+        TRANSACTIONS,
+        FILL,
+        DEPTH,
+        CACHE,
+        REQUEST,
+        GROUP,
+        VOLUME,
+        REREAD,
+    ],
+    measures: &[],
+    asks: &[],
+    prepared: false,
+    build: |knobs, env| {
+        Ok(Box::new(Synthetic {
+            workload: Box::new(Files(machine(knobs, env)?)),
+            requests: None,
+            depth: None,
+        }))
+    },
+};
