@@ -98,7 +98,7 @@ mod tests {
     fn what_is_set_is_found_from_a_place_on() {
         let mut bits = Bits::none(200);
         assert_eq!(bits.first_from(0), None);
-        [3, 64, 65, 66, 199].map(|at| bits.set(at));
+        [3, 64, 65, 66, 199].into_iter().for_each(|at| bits.set(at));
         assert_eq!(
             [0, 4, 67, 199].map(|at| bits.first_from(at)),
             [Some(3), Some(64), Some(199), Some(199)]

@@ -3,7 +3,7 @@
 //! The block that is dirty for longest goes first, unless what it points to is not on the medium. Blocks of its file beside it go with it in one request: those without a
 //! place in an offer, others if their addresses follow each other. A write for which a region has no room, or no free run that is long
 //! enough, is offered the next wider region; if none has room, half of it is. One that others have left nothing of goes again, to a region wider
-//! than the one before. O(blocks that wait in front) for a request, and O(runs of the region) for an offer.
+//! than the one before; behind the widest, when another write has landed. O(blocks that wait in front) for a request, and O(runs of the region) for an offer.
 
 use std::ops::Range;
 
@@ -119,9 +119,10 @@ impl FileSystem {
 
     /// Offers room to as many of these blocks as find some; none if no region has any that is not promised.
     fn offer(&mut self, first: Key, len: u64) -> Option<(Key, u64, Goes)> {
-        if let Some(least) = self.wider.get(&first).copied() {
+        if let Some((least, landed)) = self.wider.get(&first).copied() {
             let found = self.offer_from(least, first, len);
-            if found.is_some() {
+            // What is left is as before until another write has landed, and the answer would be, too.
+            if found.is_some() || landed == self.landed && self.offered > 0 {
                 return found;
             }
         }
@@ -132,6 +133,7 @@ impl FileSystem {
     fn offer_from(&mut self, least: u64, first: Key, len: u64) -> Option<(Key, u64, Goes)> {
         let from = self.region_of(first.file()?);
         let shape = *self.groups.shape();
+        let asked = len;
         let mut len = len;
         loop {
             let mut regions =
@@ -140,13 +142,14 @@ impl FileSystem {
             let found = regions
                 .find_map(|(steps, region)| Some((steps, region, groups.promise(region, len)?)));
             if let Some((steps, region, runs)) = found {
+                self.counts.halved += u64::from(len < asked);
+                self.offered += 1;
                 return Some((first, len, Goes::Within(runs, region, steps)));
             }
             if len == 1 {
                 return None;
             }
             len = len.div_ceil(2);
-            self.counts.halved += 1;
         }
     }
 
@@ -215,10 +218,13 @@ impl FileSystem {
     /// A write that was offered room has ended.
     fn landed(&mut self, going: &Going, how: Ended, steps: u64) {
         let first = going.blocks[0].0;
+        self.offered -= 1;
         self.wider.remove(&first);
         if how == Ended::Exhausted {
             self.counts.exhausted += 1;
-            self.wider.insert(first, steps + 1);
+            self.wider.insert(first, (steps + 1, self.landed));
+        } else {
+            self.landed += 1;
         }
         for (step, (key, since)) in (0..).zip(&going.blocks) {
             let file = key.file().expect("blocks of files are offered");

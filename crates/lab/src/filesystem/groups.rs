@@ -337,7 +337,7 @@ impl Groups {
 
     /// Whether no group has promised more than it has, nor a mini-group to writes of its own beyond what those of the group have left it.
     #[cfg(test)]
-    pub fn check(&self) {
+    pub(super) fn check(&self) {
         for (index, group) in self.groups.iter().enumerate() {
             let (promised, free) = (group.all_promised(), group.blocks.count());
             assert!(

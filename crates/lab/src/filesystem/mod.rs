@@ -82,8 +82,11 @@ pub struct FileSystem {
     order: Order,
     /// Blocks that have no place yet, of those that will need one.
     reserved: u64,
-    /// How much wider a region is to be offered to a write that was exhausted, by its first block.
-    wider: BTreeMap<Key, u64>,
+    /// How much wider a region is to be offered to a write that was exhausted, by its first block, and how many had landed then.
+    wider: BTreeMap<Key, (u64, u64)>,
+    /// Range writes on their way, and those that have landed or failed.
+    offered: u64,
+    landed: u64,
     /// Blocks that will be free when a write has ended that is on its way.
     freeing: u64,
     counts: Counts,
@@ -120,6 +123,8 @@ impl FileSystem {
             order: Order::default(),
             reserved: 0,
             wider: BTreeMap::new(),
+            offered: 0,
+            landed: 0,
             freeing: 0,
             counts: Counts::default(),
         }

@@ -51,7 +51,7 @@ impl Order {
 
     /// Whether a bitmap must not show it.
     #[cfg(test)]
-    pub fn is_bare(&self, at: u64) -> bool {
+    pub(super) fn is_bare(&self, at: u64) -> bool {
         self.bare.contains(&at)
     }
 

@@ -21,7 +21,7 @@ use crate::filesystem::work::{self, Work};
 use crate::filesystem::{self, FileSystem, Offering, Settings};
 use crate::outcome::{Number, ProcessFound};
 
-/// Blocks of a MiB and of a KiB's sizes.
+/// Blocks of a MiB.
 const MIB: u64 = (1 << 20) / BYTES;
 /// The volume, if nothing is said, in MiB: 16 GiB, or the whole drive where that is smaller.
 const VOLUME_MIB: u64 = 16 << 10;
@@ -138,10 +138,10 @@ const FILL: Knob = Knob::number(
 );
 const DEPTH: Knob = Knob::integer("depth", 16, 1..=65_536, "requests in flight at most");
 const CACHE: Knob = Knob::integer(
-    "cache_mib",
-    16,
-    1..=1_048_576,
-    "MiB that are kept in memory; half of it may wait to be written",
+    "cache_kib",
+    16_384,
+    8..=1 << 30,
+    "KiB that are kept in memory, in steps of 8; half of it may wait to be written",
 );
 const REQUEST: Knob = Knob::integer(
     "request_kib",
@@ -203,14 +203,20 @@ fn wrong(key: &str, value: u64, allowed: &str) -> ConfigError {
     ConfigError::value(&format!("filesystem.{key}"), &value.to_string(), allowed)
 }
 
+/// A setting that is a multiple of so much.
+fn stepped(knobs: &Knobs, knob: &Knob, step: u64) -> Result<u64, ConfigError> {
+    let value = knobs.integer(knob.name);
+    match value.is_multiple_of(step) {
+        true => Ok(value),
+        false => Err(wrong(knob.name, value, &format!("a multiple of {step}"))),
+    }
+}
+
 /// The groups of the part of the drive that is used.
 fn shape(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Shape, ConfigError> {
     let drive = env.capacity.0 / SECTORS;
-    let (asked, group) = (knobs.integer("volume_mib"), knobs.integer("group_blocks"));
-    if !group.is_multiple_of(GROUP_STEP) {
-        let allowed = format!("a multiple of {GROUP_STEP}");
-        return Err(wrong("group_blocks", group, &allowed));
-    }
+    let asked = knobs.integer("volume_mib");
+    let group = stepped(knobs, &GROUP, GROUP_STEP)?;
     let volume = match asked {
         0 => drive.min(VOLUME_MIB * MIB),
         asked => asked * MIB,
@@ -225,7 +231,7 @@ fn shape(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Shape, ConfigError> {
     })
 }
 
-/// What the processes do, which has to fit.
+/// What the processes do.
 fn work(knobs: &Knobs, kind: Kind, rng: &mut Rng) -> Work {
     let processes = knobs.integer("processes");
     let files = match knobs.integer("files") {
@@ -246,18 +252,14 @@ fn machine(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Machine, ConfigError> {
     let kind = kind.expect("the card accepted it");
     check_read(knobs, kind)?;
     let shape = shape(knobs, env)?;
-    let request = knobs.integer("request_kib");
-    if !request.is_multiple_of(BYTES >> 10) {
-        return Err(wrong("request_kib", request, "a multiple of 4"));
-    }
     let settings = Settings {
         offering: match knobs.choice("offer") {
             "mini-group" => Offering::MiniGroup,
             "group" => Offering::Group,
             _ => Offering::None,
         },
-        request_blocks: request / (BYTES >> 10),
-        cache_blocks: knobs.integer("cache_mib") * MIB,
+        request_blocks: stepped(knobs, &REQUEST, 4)? / (BYTES >> 10),
+        cache_blocks: stepped(knobs, &CACHE, 8)? / (BYTES >> 10),
     };
     let rng = &mut Rng::stream(env.seed, env.label);
     let work = work(knobs, kind, rng);
@@ -305,3 +307,71 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
         }))
     },
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::access::tests::synthetic;
+
+    #[test]
+    fn what_has_no_effect_or_does_not_fit_is_refused() {
+        for (word, expected) in [
+            (
+                "work=andrew:files=7",
+                "files = 7 (allowed: beside work=create or work=untar or work=postmark; here it has no effect",
+            ),
+            (
+                "work=untar:size_kib=4",
+                "size_kib = 4 (allowed: beside work=create;",
+            ),
+            (
+                "transactions=500",
+                "transactions = 500 (allowed: beside work=postmark;",
+            ),
+            (
+                "work=postmark:reread=true",
+                "reread = true (allowed: beside work=create",
+            ),
+            (
+                "group_blocks=1024:request_kib=6",
+                "request_kib = 6 (allowed: a multiple of 4",
+            ),
+            (
+                "group_blocks=1024:cache_kib=12",
+                "cache_kib = 12 (allowed: a multiple of 8",
+            ),
+            (
+                "group_blocks=200",
+                "group_blocks = 200 (allowed: a multiple of 128",
+            ),
+            (
+                "volume_mib=99999",
+                "volume_mib = 99999 (allowed: at most the drive, ",
+            ),
+            (
+                "group_blocks=32768:volume_mib=1",
+                "group_blocks = 32768 (allowed: at most 256, which are all",
+            ),
+            (
+                "group_blocks=128:volume_mib=1",
+                "work = create (allowed: what fits: it needs 1006 blocks of 4 KiB, and 245 are free",
+            ),
+            ("offer=track", "offer = track (allowed: "),
+        ] {
+            let error = synthetic(&format!("filesystem:{word}")).err().expect(word);
+            assert!(error.to_string().contains(expected), "{word}: {error}");
+        }
+    }
+
+    #[test]
+    fn range_writes_are_made_if_something_is_offered() {
+        for (word, expected) in [
+            ("filesystem", false),
+            ("ext2:offer=none", false),
+            ("ext2:offer=group", true),
+            ("filesystem:offer=mini-group", true),
+        ] {
+            assert_eq!(offers(&word.parse().unwrap()), expected, "{word}");
+        }
+    }
+}

@@ -550,10 +550,14 @@ const WORKLOADS: &[&str] = &[
     "host:launch=bash:launch_s=0.5:seconds=4:beside=1r1w-rand:file=4MiB:memory=8MiB:sync_every_ms=700",
     "host:beside=2r2w-seq:file=8MiB:memory=4MiB:seconds=2:anonymous=false:read_ahead=64KiB:flush_depth=4:sync_every_ms=0",
     "host:launch=xterm-recorded:launch_s=0.1:seconds=3",
+    "filesystem:files=200:processes=3:volume_mib=64:group_blocks=2048:reread=true",
+    "filesystem:work=untar:files=150:offer=mini-group:fill=0.5:volume_mib=64:group_blocks=2048:cache_kib=256",
+    "filesystem:work=postmark:files=60:transactions=90:offer=group:volume_mib=64:group_blocks=1024:cache_kib=64:depth=4",
+    "filesystem:work=andrew:offer=group:volume_mib=64:group_blocks=4096",
 ];
 
 /// Workloads that need more room than the small disk has.
-const LARGE: &[&str] = &["spc1", "host"];
+const LARGE: &[&str] = &["spc1", "host", "filesystem"];
 
 fn workloads() -> Vec<Group> {
     let of = settings_of("workload", workload::TABLE, &[WORKLOADS]);
