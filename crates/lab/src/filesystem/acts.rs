@@ -179,6 +179,11 @@ impl FileSystem {
         let group = self.groups.shape().group_of(at);
         self.pages.touch(Key::BitsOfBlocks(group));
         self.place(key, at);
+        if self.settings.ordered {
+            self.absent.insert(key);
+            let parent = self.files[file as usize].parent(key);
+            self.order.wait(parent);
+        }
     }
 
     /// Removes a file. Blocks that were offered are free only when its inode has been written without them.
@@ -223,10 +228,22 @@ impl FileSystem {
             }
             // A write of it failed.
             None => {}
-            Some(at) if !self.offers() => self.give(at),
+            Some(at) if !self.offers() => {
+                self.there(key);
+                self.give(at);
+            }
             // It is free behind its overwrite.
             Some(_) if going => self.freeing += 1,
             Some(at) => self.order.free_behind(inodes, at),
+        }
+    }
+
+    /// A block has been written, or will never be: no pointer waits for it any more.
+    pub(super) fn there(&mut self, key: Key) {
+        if self.absent.remove(&key) {
+            let file = key.file().expect("blocks of files are waited for");
+            let parent = self.files[file as usize].parent(key);
+            self.order.wait_no_more(parent);
         }
     }
 

@@ -67,7 +67,7 @@ impl FileSystem {
 
     /// Whether a block may go now: the first that goes with it, how many, and where to.
     fn try_block(&mut self, key: Key) -> Option<(Key, u64, Goes)> {
-        if !self.pages.may_go(key) || self.offers() && !self.order.may_go(key) {
+        if !self.pages.may_go(key) || self.is_ordered() && !self.order.may_go(key) {
             return None;
         }
         let shape = self.groups.shape();
@@ -275,6 +275,7 @@ impl FileSystem {
     fn rewritten(&mut self, blocks: &[(Key, u64)], at: u64) {
         for (step, (key, _)) in (0..).zip(blocks) {
             let again = self.pages.end(*key);
+            self.there(*key);
             let Some(file) = key.file() else { continue };
             let is_live = self.files[file as usize].live;
             if !is_live && self.settings.offering != Offering::None {

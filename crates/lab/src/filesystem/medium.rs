@@ -134,8 +134,19 @@ impl Medium {
 
     /// One of the writes on their way ends, drawn; some fail.
     pub(super) fn end_one(&mut self, files: &mut FileSystem, rng: &mut Rng, fails: f64) {
-        let index = rng.below(self.sent.len() as u64) as usize;
-        let Sent { going, held, offer } = self.sent.swap_remove(index);
+        let drawn = rng.below(self.sent.len() as u64) as usize;
+        // A stack carries out writes that overlap in the order in which they came.
+        let place = |sent: &Sent| match sent.going.goes {
+            Goes::To(at) => at..at + sent.going.blocks(),
+            Goes::Within(..) => 0..0,
+        };
+        let of = place(&self.sent[drawn]);
+        let overlaps = |sent: &Sent| {
+            let other = place(sent);
+            other.start < of.end && of.start < other.end
+        };
+        let first = self.sent[..drawn].iter().position(overlaps);
+        let Sent { going, held, offer } = self.sent.remove(first.unwrap_or(drawn));
         let fails = rng.chance(fails);
         let at = match (&going.goes, offer) {
             (Goes::To(at), _) => Some(*at),

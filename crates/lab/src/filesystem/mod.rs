@@ -8,7 +8,8 @@
 //! requests
 //! ```
 //!
-//! With [`Offering::None`] a block has its address when it is written to the cache, and goes whenever its turn comes, as in ext2 mounted `async`. Otherwise
+//! With [`Offering::None`] a block has its address when it is written to the cache, and goes whenever its turn comes, as in ext2 mounted `async`; if it is
+//! `ordered`, pointers go behind what they point to, so that what that is worth by itself can be told. Otherwise
 //! a block has an address when its write has ended: what is free in the mini-group or group that the policy names is offered, adjacent dirty blocks of a file go as
 //! one write, and what points to a block goes behind it. Blocks that are on the medium are overwritten where they are. Inodes and bitmaps have fixed places.
 //!
@@ -34,7 +35,7 @@ pub mod shape;
 mod tests;
 pub mod work;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use nearslot_core::rng::Rng;
 
@@ -64,6 +65,8 @@ pub enum Offering {
 pub struct Settings {
     /// What is left to the drive.
     pub offering: Offering,
+    /// Whether pointers go behind what they point to; they always do where something is offered.
+    pub ordered: bool,
     /// Blocks of a request at most.
     pub request_blocks: u64,
     /// Blocks that the cache has room for; half of it may be dirty.
@@ -80,6 +83,8 @@ pub struct FileSystem {
     pages: Pages,
     clean: Clean,
     order: Order,
+    /// Blocks with a place that have never been written, where pointers wait for them.
+    absent: BTreeSet<Key>,
     /// Blocks that have no place yet, of those that will need one.
     reserved: u64,
     /// How much wider a region is to be offered to a write that was exhausted, by its first block, and how many had landed then.
@@ -121,6 +126,7 @@ impl FileSystem {
             pages: Pages::default(),
             clean: Clean::default(),
             order: Order::default(),
+            absent: BTreeSet::new(),
             reserved: 0,
             wider: BTreeMap::new(),
             offered: 0,
@@ -138,6 +144,11 @@ impl FileSystem {
     /// Whether blocks are offered.
     fn offers(&self) -> bool {
         self.settings.offering != Offering::None
+    }
+
+    /// Whether pointers go behind what they point to.
+    fn is_ordered(&self) -> bool {
+        self.offers() || self.settings.ordered
     }
 
     /// Whether processes have to wait until something has been written.

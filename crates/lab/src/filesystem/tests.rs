@@ -10,6 +10,7 @@ use super::{FileSystem, Offering, ROOT, Settings};
 /// How a sequence goes.
 struct Habits {
     offering: Offering,
+    ordered: bool,
     fails: f64,
     /// Bytes of most appends, and of a few.
     bytes: (u64, u64),
@@ -36,6 +37,7 @@ fn file_system(habits: &Habits, rng: &mut Rng) -> FileSystem {
     let shape = Shape::new(group, 3 * group).unwrap();
     let settings = Settings {
         offering: habits.offering,
+        ordered: habits.ordered,
         request_blocks: 1 + rng.below(9),
         cache_blocks: 20 + rng.below(100),
     };
@@ -160,6 +162,7 @@ fn check_whole(ran: &Ran, free_before: u64) {
 fn habits(offering: Offering, seed: u64) -> Habits {
     Habits {
         offering,
+        ordered: false,
         fails: 0.0,
         bytes: [(4 * BYTES, 30 * BYTES), (2 * BYTES, 12 * BYTES)][seed as usize % 2],
         steps: 700,
@@ -245,10 +248,35 @@ fn without_offers_it_writes_in_any_order_as_ext2_does() {
 }
 
 #[test]
+fn without_offers_pointers_may_be_in_order_all_the_same() {
+    let (mut ordered, mut unordered) = (0, 0);
+    for seed in 300..312 {
+        for (is_ordered, count) in [(true, &mut ordered), (false, &mut unordered)] {
+            let habits = Habits {
+                ordered: is_ordered,
+                ..habits(Offering::None, seed)
+            };
+            let ran = run(seed, &habits);
+            check_whole(&ran, free_at_first(seed, &habits));
+            assert!(ran.files.absent.is_empty());
+            // A pointer to what was never written; blocks that have another owner soon are another matter.
+            *count += ran
+                .medium
+                .wrong
+                .iter()
+                .filter(|wrong| wrong.contains("where None does"))
+                .count();
+        }
+    }
+    assert!(ordered == 0 && unordered > 1_000, "{ordered} {unordered}");
+}
+
+#[test]
 fn files_with_indirect_blocks_of_both_kinds_are_written_from_the_leaves_up() {
     let shape = Shape::new(4_096, 2 * 4_096).unwrap();
     let settings = Settings {
         offering: Offering::Group,
+        ordered: false,
         request_blocks: 32,
         cache_blocks: 8_000,
     };
@@ -281,6 +309,7 @@ fn a_classic_file_lies_in_one_piece_from_the_mini_group_of_its_process_on() {
     let shape = Shape::new(512, 1_024).unwrap();
     let settings = Settings {
         offering: Offering::None,
+        ordered: false,
         request_blocks: 32,
         cache_blocks: 1_000,
     };

@@ -106,6 +106,11 @@ const OFFER: Knob = Knob::choice(
     &["none", "mini-group", "group"],
     "what of the place of new blocks is left to the drive: nothing, where in the mini-group, where in the group",
 );
+const ORDERED: Knob = Knob::flag(
+    "ordered",
+    false,
+    "whether inodes and indirect blocks go behind what they point to where nothing is offered; they always do where something is",
+);
 const PROCESSES: Knob = Knob::integer(
     "processes",
     1,
@@ -196,6 +201,15 @@ fn check_read(knobs: &Knobs, kind: Kind) -> Result<(), ConfigError> {
             return Err(ConfigError::value(&key, &value.to_string(), &allowed));
         }
     }
+    let given = knobs.first_given(std::iter::once(&ORDERED));
+    if let Some((_, value)) = given.filter(|_| knobs.choice("offer") != "none") {
+        let allowed = "beside offer=none; what is offered is always in order";
+        return Err(ConfigError::value(
+            "filesystem.ordered",
+            &value.to_string(),
+            allowed,
+        ));
+    }
     Ok(())
 }
 
@@ -258,6 +272,7 @@ fn machine(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Machine, ConfigError> {
             "group" => Offering::Group,
             _ => Offering::None,
         },
+        ordered: knobs.flag("ordered"),
         request_blocks: stepped(knobs, &REQUEST, 4)? / (BYTES >> 10),
         cache_blocks: stepped(knobs, &CACHE, 8)? / (BYTES >> 10),
     };
@@ -284,6 +299,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
     knobs: &[
         WORK,
         OFFER,
+        ORDERED,
         PROCESSES,
         FILES,
         SIZE,
@@ -357,6 +373,10 @@ mod tests {
                 "work = create (allowed: what fits: it needs 1006 blocks of 4 KiB, and 245 are free",
             ),
             ("offer=track", "offer = track (allowed: "),
+            (
+                "offer=group:ordered=true",
+                "ordered = true (allowed: beside offer=none;",
+            ),
         ] {
             let error = synthetic(&format!("filesystem:{word}")).err().expect(word);
             assert!(error.to_string().contains(expected), "{word}: {error}");
