@@ -22,6 +22,8 @@ CHANGED: dict[str, Any] = {
     "command_ms": 0.5,
     "fixed_ms": 1.0,
     "bus_ms": 0.1,
+    "ext2_group_blocks": 4_096,
+    "tree_files": 1_234,
     "modern": "desktop-7200-90mb",
     "modern_track_blocks": 1_000,
 }
@@ -48,7 +50,13 @@ def test_every_point_has_marks_of_its_own() -> None:
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("track_blocks", 4), ("modern_track_blocks", 0), ("command_ms", -1.0), ("bus_ms", 1e3)],
+    [
+        ("track_blocks", 4),
+        ("modern_track_blocks", 0),
+        ("tree_files", 0),
+        ("command_ms", -1.0),
+        ("bus_ms", 1e3),
+    ],
 )
 def test_options_have_bounds(key: str, value: float) -> None:
     with pytest.raises(ConfigError, match=key.replace("_", "-")):

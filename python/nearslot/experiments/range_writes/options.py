@@ -22,11 +22,17 @@ class Options(Common):
         command_ms: What a write takes before the arm moves, beside mechanics alone.
         fixed_ms: What a write costs the drive besides mechanics and data, one cost after the other.
         bus_ms: What a block of its data costs.
+        ext2_group_blocks: 4-KiB blocks of a group of the file system; the paper does not say.
+        tree_files: Files of the source tree that is unpacked.
         modern: A drive of today.
         modern_track_blocks: Blocks of a track at its outer edge.
     """
 
-    QUICK: ClassVar[Mapping[str, int]] = {"requests": 2_000, "seeds": 2}
+    QUICK: ClassVar[Mapping[str, int]] = {
+        "requests": 2_000,
+        "seeds": 2,
+        "tree_files": 1_000,
+    }
 
     drive: str = option("hp-c2247a", str, "drive of the catalog or TOML file")
     requests: int = option(6_000, int, "requests of each run")
@@ -36,6 +42,8 @@ class Options(Common):
     command_ms: float = option(0.64, float, "what a write takes before the arm moves")
     fixed_ms: float = option(1.484, float, "all fixed costs of a write, beside its data")
     bus_ms: float = option(0.18686, float, "what a block takes on the bus")
+    ext2_group_blocks: int = option(32_768, int, "4-KiB blocks of a group of the file system")
+    tree_files: int = option(20_000, int, "files of the source tree that is unpacked")
     modern: str = option("modern-20tb", str, "a drive of today")
     modern_track_blocks: int = option(5_040, int, "blocks of an outer track of that")
 
@@ -46,6 +54,8 @@ class Options(Common):
             value = getattr(self, key)
             if value < 8:
                 raise config_error(key.replace("_", "-"), value, "at least 8")
+        if not 1 <= self.tree_files <= 1_000_000:
+            raise config_error("tree-files", self.tree_files, "1 to 1000000")
         for key in ("command_ms", "fixed_ms", "bus_ms"):
             value = getattr(self, key)
             if not 0 <= value <= 100:

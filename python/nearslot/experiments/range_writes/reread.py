@@ -1,0 +1,74 @@
+"""Sequential reads of what was written: whether the drive's places cost them something."""
+
+from __future__ import annotations
+
+from ..frame import Experiment
+from ..statement import Found, Statement
+from ..table import Cell, Table
+from ..verdict import Check, Kind, at_most
+from . import files
+from .files import WAYS, by_policy
+from .options import Options
+
+SIZES_KIB = {4: 1_000, 256: 100}
+"""Sizes of files, and how many there are."""
+EMPTY, HALF = 0.0, 0.5
+
+
+def cells(options: Options) -> list[Cell]:
+    """Files of two sizes, in an empty group and in one that is half full."""
+    return [
+        files.cell(
+            options,
+            {"size_kib": size, "fill": fill},
+            way,
+            size_kib=size,
+            fill=fill,
+            files=count,
+            reread="true",
+        )
+        for size, count in SIZES_KIB.items()
+        for fill in (EMPTY, HALF)
+        for way in WAYS
+    ]
+
+
+def not_slower(table: Table, way: str, base: str) -> Found:
+    """D11."""
+    checks, told = [], []
+    for size in SIZES_KIB:
+        for fill in (EMPTY, HALF):
+            at = {"size_kib": size, "fill": fill}
+            lead = table.lead("reread_s", {"way": way}, {"way": base}, **at)
+            name = f"{size} KiB, {fill:.0%} full"
+            if fill == EMPTY:
+                checks.append(Check(name, lead, at_most(0.05)))
+            took = (table.mean("reread_s", way=one, **at).value for one in (way, base))
+            pieces = (table.mean("pieces", way=one, **at).value for one in (way, base))
+            told.append(
+                f"{name}: {' to '.join(f'{one:.3g}' for one in took)} s, "
+                f"{' to '.join(f'{one:.0f}' for one in pieces)} pieces"
+            )
+    return Found(checks, "; ".join(told))
+
+
+STATEMENTS = [
+    Statement(
+        id="D11",
+        kind=Kind.OWN,
+        statement="What one process wrote is read in a row as fast as with classic writes",
+        published="inferred; within 5 %, our own",
+        range="files of 4 and 256 KiB in an empty group, one after another in the order in which "
+        "they were made",
+        judge=by_policy(not_slower),
+    ),
+]
+
+EXPERIMENT = Experiment(
+    name="rw-reread",
+    question="Do range writes cost later reads in a row anything?",
+    source="ours; the source text leaves it open",
+    cells=cells,
+    statements=STATEMENTS,
+    reads=frozenset({"drive", "command_ms", "ext2_group_blocks"}),
+)
