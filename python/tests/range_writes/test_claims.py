@@ -207,7 +207,15 @@ def of_benchmarks() -> list[Row]:
 def of_rereads() -> list[Row]:
     """Nobody is slower."""
     return [
-        {"size_kib": size, "fill": fill, "way": way, "reread_s": 3.0, "pieces": 100}
+        {
+            "model": kind,
+            "size_kib": size,
+            "fill": fill,
+            "way": way,
+            "reread_s": 3.0,
+            "pieces": 100,
+        }
+        for kind in (setup.COMPLETE, setup.MECHANICS)
         for size in reread.SIZES_KIB
         for fill in (reread.EMPTY, reread.HALF)
         for way in files.WAYS

@@ -129,6 +129,7 @@ def draw(outcome: Outcome, path: Path) -> None:
     for panel, histogram, count in zip(above, below_, (ONE, SEVERAL), strict=True):
         title = f"{count} process{'es' if count > 1 else ''}"
         bars(panel, table, axis="way", label="", title=title, processes=count)
+        panel.tick_params(axis="x", labelrotation=15, labelsize=8)
         width = 0.8 / len(WAYS)
         for index, way in enumerate(WAYS):
             where = {"way": way, "processes": count}
