@@ -16,11 +16,11 @@ use super::facts::{RULE, configs, dash, distinct, fact, plain, trace_facts};
 use super::groups::{self, Groups};
 use super::hosts;
 use super::traced;
-use crate::{filesystem, host};
 use crate::number::number;
 use crate::outcome::VolumePlace;
 use crate::outcome::{Declared, Difference, Number, Rank, Results, Run, Times, Verdict, Word};
 use crate::program;
+use crate::{filesystem, host};
 
 /// Narrowest table that is tried; below it lines wrap.
 const WIDTH_MIN: usize = 60;

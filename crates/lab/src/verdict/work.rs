@@ -24,27 +24,20 @@ pub(super) fn sentences(runs: &[&Run]) -> (String, Vec<String>) {
         .collect();
     all.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     let never = runs.len() - all.len();
-    let headline = match (all.as_slice(), runs.len()) {
-        ([], _) => "Not everything was done and written when the run ended.".to_owned(),
-        ([(only, _)], 1) => format!("Everything is done and written after {}.", seconds(*only)),
-        ([(first, _), .., (last, _)], _) if first.total_cmp(last).is_eq() => {
-            format!(
-                "Everything is done and written after {} in each run.",
-                seconds(*first)
-            )
-        }
-        ([(first, of_first), rest @ ..], _) => {
-            let (last, of_last) = rest.last().unwrap_or(&(*first, of_first));
-            format!(
-                "Everything is done and written after {} ({}) to {} ({}).",
-                seconds(*first),
-                of_first.label,
-                seconds(*last),
-                of_last.label
-            )
+    let (Some((first, of_first)), Some((last, of_last))) = (all.first(), all.last()) else {
+        let headline = "Not everything was done and written when the run ended.";
+        return (headline.to_owned(), Vec::new());
+    };
+    let begin = format!("Everything is done and written after {}", seconds(*first));
+    let headline = match (runs.len(), first.total_cmp(last).is_eq()) {
+        (1, _) => format!("{begin}."),
+        (_, true) if never == 0 => format!("{begin} in each run."),
+        (_, true) => format!("{begin} ({}).", of_first.label),
+        (_, false) => {
+            let end = seconds(*last);
+            format!("{begin} ({}) to {end} ({}).", of_first.label, of_last.label)
         }
     };
     let ended = format!("{never} of {} runs ended before that.", runs.len());
-    let details = (never > 0 && !all.is_empty()).then_some(ended);
-    (headline, details.into_iter().collect())
+    (headline, (never > 0).then_some(ended).into_iter().collect())
 }

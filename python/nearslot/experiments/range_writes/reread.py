@@ -52,12 +52,13 @@ def not_slower(table: Table, way: str, base: str) -> Found:
                     lead = table.lead("reread_s", {"way": way}, {"way": base}, **at)
                     checks.append(Check(name, lead, at_most(0.05)))
                 took, pieces = (
-                    " to ".join(
-                        f"{table.mean(key, way=one, **at).value:.3g}" for one in (way, base)
-                    )
+                    [table.mean(key, way=one, **at).value for one in (way, base)]
                     for key in ("reread_s", "pieces")
                 )
-                told.append(f"{model}, {name}: {took} s, {pieces} pieces")
+                told.append(
+                    f"{model}, {name}: {took[0]:.3g} to {took[1]:.3g} s, "
+                    f"{pieces[0]:.0f} to {pieces[1]:.0f} pieces"
+                )
     return Found(checks, "; ".join(told))
 
 
