@@ -81,6 +81,9 @@ impl Medium {
     pub(super) fn send(&mut self, files: &FileSystem, going: Going) {
         self.look_at(files, &going);
         let first = going.blocks[0].0;
+        if files.is_ordered() {
+            self.look_at_pointers(files, first);
+        }
         let held = match first {
             Key::Data(..) => going
                 .blocks
@@ -112,6 +115,21 @@ impl Medium {
             }
         };
         self.sent.push(Sent { going, held, offer });
+    }
+
+    /// What has pointers goes when all that it points to has been written; what failed has no pointer.
+    fn look_at_pointers(&self, files: &FileSystem, first: Key) {
+        if self.met.failed > 0 || !matches!(first, Key::Inodes(_) | Key::Indirect(..)) {
+            return;
+        }
+        let live = (0..).zip(&files.files).filter(|(_, file)| file.live);
+        for (number, file) in live {
+            for key in file.keys(number).filter(|key| file.parent(*key) == first) {
+                let at = file.at(key);
+                let there = at.is_some_and(|at| self.has(key, at));
+                assert!(there, "{first:?} goes before {key:?}, which is at {at:?}");
+            }
+        }
     }
 
     /// D10: inodes and bitmaps go to their places, what is offered has none yet, and what has one goes there.

@@ -180,3 +180,38 @@ fn a_volume_that_is_full_refuses_what_it_has_no_room_for() {
         assert!(run.processes.iter().all(|one| one.ended));
     }
 }
+
+#[test]
+fn writes_that_others_have_left_nothing_wait_until_another_has_landed() {
+    // Runs of 25 blocks are rare, and all that wait want the same ones: answered at once, they would be made again at the same instant for ever.
+    let load =
+        "offer=group:files=60:size_kib=100:group_blocks=1024:volume_mib=80:fill=0.3:processes=5";
+    let run = run("sata-tlc-500gb", "sched = 'fcfs'", load);
+    assert!(number(&run, "exhausted") > 10.0);
+    assert_eq!(number(&run, "unwritten"), 0.0);
+}
+
+#[test]
+fn the_headline_says_when_everything_was_written() {
+    let text = format!("drive = '{DRIVE}'\nsched = 'satf'\nworkload = 'filesystem:files=50'");
+    let scenario = Scenario::from_toml(&text, std::path::Path::new(".")).unwrap();
+    let headline = |vary: &[grid::Vary]| {
+        let points = grid::points(&scenario, vary).unwrap();
+        let results = compare(&points, None, &Wanted::default(), &Control::default());
+        results.unwrap().verdict.headline
+    };
+    let alone = headline(&[]);
+    assert!(
+        alone.starts_with("Everything is done and written after 0."),
+        "{alone}"
+    );
+    let offers = grid::Vary {
+        key: "offer".to_owned(),
+        values: ["none", "group"].map(str::to_owned).to_vec(),
+    };
+    let both = headline(&[offers]);
+    assert!(
+        both.contains("s (offer=group) to 0.") && both.ends_with(" s (offer=none)."),
+        "{both}"
+    );
+}

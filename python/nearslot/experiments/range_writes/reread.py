@@ -30,7 +30,7 @@ def cells(options: Options) -> list[Cell]:
             on=setup.drive(options, model),
             size_kib=size,
             fill=fill,
-            files=count,
+            files=count // 4 if options.quick else count,
             reread="true",
         )
         for model in (setup.COMPLETE, setup.MECHANICS)
