@@ -103,7 +103,7 @@ mod tests {
             [0, 4, 67, 199].map(|at| bits.first_from(at)),
             [Some(3), Some(64), Some(199), Some(199)]
         );
-        assert_eq!(bits.runs(0..200, 2).collect::<Vec<_>>(), [64..67]);
+        assert!(bits.runs(0..200, 2).eq(std::iter::once(64..67)));
         assert_eq!(
             bits.runs(65..200, 1).collect::<Vec<_>>(),
             [65..67, 199..200]
