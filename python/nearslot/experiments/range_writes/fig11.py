@@ -22,7 +22,9 @@ QUICK = (EMPTY, HALF, 0.7, FULLEST)
 def cells(options: Options) -> list[Cell]:
     """An empty group to one that is nine tenths full."""
     fills = QUICK if options.quick else FILLS
-    return [files.cell(options, {"fill": fill}, way, fill=fill) for fill in fills for way in WAYS]
+    return [
+        files.cell(options, {"fill": fill}, way, {"fill": fill}) for fill in fills for way in WAYS
+    ]
 
 
 def half_full(table: Table, way: str, base: str) -> Found:

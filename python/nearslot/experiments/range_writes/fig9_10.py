@@ -19,7 +19,7 @@ SHIFT_MOST = 0.05
 def cells(options: Options) -> list[Cell]:
     """One process and several, each way of writing."""
     return [
-        files.cell(options, {"processes": count}, way, processes=count)
+        files.cell(options, {"processes": count}, way, {"processes": count})
         for count in (ONE, SEVERAL)
         for way in WAYS
     ]

@@ -44,7 +44,9 @@ def numbers(run: Run) -> Row:
     return {**setup.numbers(run), **told}
 
 
-def cell(options: Options, marks: Where, way: str, *, on: str = "", **knobs: object) -> Cell:
+def cell(
+    options: Options, marks: Where, way: str, knobs: Mapping[str, object], on: str = ""
+) -> Cell:
     """A point of a grid: a load written in one way, on the drive of the paper or another."""
     chosen = {**WAYS[way], "group_blocks": options.ext2_group_blocks, **knobs}
     word = part("filesystem", **{key: str(value) for key, value in chosen.items()})

@@ -32,9 +32,8 @@ def cells(options: Options) -> list[Cell]:
                 options,
                 {"load": name},
                 way,
-                on=f"{options.modern}:model=mechanical",
-                **knobs,
-                **more,
+                {**knobs, **more},
+                f"{options.modern}:model=mechanical",
             )
             for way in WAYS
         ]

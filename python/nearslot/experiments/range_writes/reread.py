@@ -27,11 +27,13 @@ def cells(options: Options) -> list[Cell]:
             options,
             {"model": model, "size_kib": size, "fill": fill},
             way,
-            on=setup.drive(options, model),
-            size_kib=size,
-            fill=fill,
-            files=count // 4 if options.quick else count,
-            reread="true",
+            {
+                "size_kib": size,
+                "fill": fill,
+                "files": count // 4 if options.quick else count,
+                "reread": "true",
+            },
+            setup.drive(options, model),
         )
         for model in (setup.COMPLETE, setup.MECHANICS)
         for size, count in SIZES_KIB.items()

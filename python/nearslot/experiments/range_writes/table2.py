@@ -33,9 +33,7 @@ def cells(options: Options) -> list[Cell]:
             options,
             {"work": work, "cache_kib": cache},
             way,
-            work=work,
-            cache_kib=cache,
-            **more,
+            {"work": work, "cache_kib": cache, **more},
         )
         for work, more in knobs.items()
         for cache in CACHES_KIB
