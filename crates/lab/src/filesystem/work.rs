@@ -1,15 +1,5 @@
-//! What processes do: loads after published benchmarks, drawn by a seed.
-//!
-//! - *create*: files of one size in one directory, made by all processes in turn. The load of figures 9 to 11 of the study of range writes (1,000 files of 4 KiB).
-//! - *untar*: a source tree, each directory with its files behind it. It stands for the Linux source of that study, whose version is not told: a
-//!   directory has 16 files on average, sizes are log-normal with a median of 4.6 KB and a mean of 10.7 KB, at most 1 MiB. These numbers are ours, near to kernels of 2006.
-//! - *postmark*: Katcher, "PostMark: a new file system benchmark", Network Appliance TR3022, 1997, with its defaults: 500 files of 500 to 10,000 bytes (9.77 KB), 500
-//!   transactions, each of which makes or removes a file and reads one or appends to it, all four alike; one directory, and everything is removed at the end.
-//! - *andrew*: after Howard and others, "Scale and performance in a distributed file system", TOCS 6 (1), 1988, as modified by Ousterhout (1990): directories are made, some 70 files of 200 KB in all are copied
-//!   into them (from elsewhere: the copies are written, their source is not read), looked at, read, and compiled. To look at an inode needs no request, as inodes stay in memory. That
-//!   compiling takes 20 s of computing, and what it writes, is ours: the study has 23 s in all, hardly any of it for requests.
-//!
-//! Several processes do the same beside each other, each in a directory of its own; of *create* each does a part. A few random numbers for each step.
+//! What processes do: loads after published benchmarks, drawn by a seed. What each is after, and where its numbers come from, stands in
+//! `workload/filesystem.rs`, from where it comes into the book. A few random numbers for each step.
 
 use nearslot_core::rng::Rng;
 use nearslot_core::units::Duration;
