@@ -312,19 +312,23 @@ impl Machine {
         self.go_on();
     }
 
-    /// What each process has done.
+    /// What each process has done. What it made of its files is written behind its back, so its rates are those until all was on the medium.
     pub fn processes(&self) -> Vec<ProcessFound> {
+        let worked = self.worked.unwrap_or(self.now);
         let found = self.processes.iter().map(|one| {
-            let begin = self.worked.filter(|_| one.name == READER);
-            let begin = begin.unwrap_or(Instant::ZERO);
-            let took = seconds(one.ended.unwrap_or(self.now).since(begin));
+            let (begin, end) = match one.name == READER {
+                true => (worked, one.ended.unwrap_or(self.now)),
+                false => (Instant::ZERO, worked),
+            };
+            let over = seconds(end.since(begin));
             let rate = |bytes: u64| {
-                if took > 0.0 {
-                    bytes as f64 / 1e6 / took
+                if over > 0.0 {
+                    bytes as f64 / 1e6 / over
                 } else {
                     0.0
                 }
             };
+            let took = seconds(one.ended.unwrap_or(self.now).since(begin));
             let ended = one.ended.map(|_| took);
             ProcessFound {
                 name: one.name.clone(),
