@@ -109,7 +109,7 @@ impl Medium {
                 let offer = Offer::list(ranges.collect(), SECTORS).unwrap();
                 let len = going.blocks() * SECTORS;
                 self.offers
-                    .check(&offer, len, self.heard, u64::MAX)
+                    .check(&offer, len, self.heard, (u64::MAX, u64::MAX))
                     .unwrap();
                 Some(self.offers.make(Arc::new(offer), len, self.heard))
             }

@@ -250,6 +250,14 @@ fn shape(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Shape, ConfigError> {
         let allowed = format!("at most the drive, {} MiB", drive / MIB);
         return Err(wrong("volume_mib", asked, &allowed));
     }
+    // A write that finds no room in its mini-group is offered its group.
+    if knobs.choice("offer") != "none" && group > env.places_max {
+        let allowed = format!(
+            "at most {}, as this scheduler lists the places of an offer one by one",
+            env.places_max
+        );
+        return Err(wrong("group_blocks", group, &allowed));
+    }
     Shape::new(group, volume).ok_or_else(|| {
         let allowed = format!("at most {volume}, which are all blocks of the volume");
         wrong("group_blocks", group, &allowed)
