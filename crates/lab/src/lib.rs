@@ -18,6 +18,7 @@ pub mod catalog;
 pub mod default_drive;
 mod doubt;
 mod error;
+pub mod filesystem;
 mod gate;
 pub mod given;
 pub mod grid;

@@ -19,7 +19,6 @@ from nearslot.experiments.verdict import Where
 from nearslot.runs import Run
 
 SMALL = ["--quick", "--seeds", "2"]
-SHORT = ["--requests", "1000"]
 STATEMENTS = {one.id: (of.name, one) for of in STUDY.experiments for one in of.statements}
 
 
@@ -27,8 +26,9 @@ STATEMENTS = {one.id: (of.name, one) for of in STUDY.experiments for one in of.s
 def test_an_experiment_decides_all_its_claims_and_is_drawn(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = [*SMALL, *(SHORT if EXPERIMENTS[name].goes_by("requests") else [])]
-    assert main(["run", name, *asked, "--format", "json", "--out", str(tmp_path)]) == 0
+    requests = ["--requests", "1000"] if EXPERIMENTS[name].goes_by("requests") else []
+    small = [*SMALL, *requests, "--format", "json", "--out", str(tmp_path)]
+    assert main(["run", name, *small]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {claim["id"] for claim in found["claims"]} == {
         one.id for one in EXPERIMENTS[name].statements

@@ -26,6 +26,8 @@ CHANGED: dict[str, Any] = {
     "journal_drive": "hitachi-7200-90mb",
     "journal_block": 1_000,
     "journal_track_blocks": 1_700,
+    "ext2_group_blocks": 4_096,
+    "tree_files": 1_234,
     "modern": "desktop-7200-90mb",
     "modern_track_blocks": 1_000,
 }
@@ -56,6 +58,7 @@ def test_every_point_has_marks_of_its_own() -> None:
         ("track_blocks", 4),
         ("modern_track_blocks", 0),
         ("transactions", 1_999),
+        ("tree_files", 0),
         ("command_ms", -1.0),
         ("bus_ms", 1e3),
     ],

@@ -16,6 +16,7 @@ use nearslot_core::registry::Kind;
 use nearslot_core::stack::Stack;
 
 use super::{busy, recovery};
+use crate::filesystem;
 use crate::host;
 use crate::outcome::{Declared, Measures, Number, Run};
 use crate::workload::Synthetic;
@@ -39,6 +40,7 @@ pub(crate) fn tables(kinds: Kinds) -> Vec<Table> {
         (recovery::KEY, recovery::MEASURES),
         (busy::KEY, busy::MEASURES),
         (host::KEY, host::MEASURES),
+        (filesystem::KEY, filesystem::MEASURES),
     ];
     let of_lab = of_lab.map(|(key, measures)| Table {
         key,

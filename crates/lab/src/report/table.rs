@@ -16,11 +16,11 @@ use super::facts::{RULE, configs, dash, distinct, fact, plain, trace_facts};
 use super::groups::{self, Groups};
 use super::hosts;
 use super::traced;
-use crate::host;
 use crate::number::number;
 use crate::outcome::VolumePlace;
 use crate::outcome::{Declared, Difference, Number, Rank, Results, Run, Times, Verdict, Word};
 use crate::program;
+use crate::{filesystem, host};
 
 /// Narrowest table that is tried; below it lines wrap.
 const WIDTH_MIN: usize = 60;
@@ -47,6 +47,8 @@ const MISSES: &str = "misses\nreads";
 const UP: &str = "up after\ns";
 const OTHERS: &str = "others\nMB/s";
 const LATE: &str = "late\n%";
+/// Heading of what only runs of file systems have.
+const DONE: &str = "done after\ns";
 /// Heading of what only runs with a write buffer have.
 const DESTAGED: &str = "destaged\npages";
 /// A column of the table: heading with unit, importance (lower is kept longer), and what stands in it.
@@ -62,12 +64,16 @@ struct Row<'a> {
     rank: Option<&'a Rank>,
 }
 
-const COLUMNS: [Shown; 34] = [
+const COLUMNS: [Shown; 35] = [
     shown("#", 0, |row| {
         row.rank.map_or(dash(), |rank| rank.place.to_string())
     }),
     shown(LABEL, 0, |row| plain(name(row))),
     shown(UP, 0, |row| hosts::up(row.run)),
+    shown(DONE, 0, |row| {
+        let done = row.run.measure(filesystem::KEY, "work_s");
+        done.map_or(dash(), |done| number(done.value()))
+    }),
     shown(LATE, 1, |row| of_host(row, "late_percent")),
     shown(OTHERS, 1, |row| {
         let moved = ["read_mb_s", "written_mb_s"].map(|name| row.run.measure(host::KEY, name));
@@ -299,6 +305,7 @@ fn is_there(shown: &Shown, rows: &[Row<'_>]) -> bool {
         RECOVERY => rows.iter().any(|row| row.run.has("recovery", "s")),
         HITS | MISSES => rows.iter().any(|row| row.run.has(CACHE, "read_hits")),
         UP => rows.iter().any(|row| row.run.has(host::KEY, "not_up")),
+        DONE => rows.iter().any(|row| row.run.has(filesystem::KEY, "files")),
         LATE => rows
             .iter()
             .any(|row| row.run.has(host::KEY, "late_percent")),

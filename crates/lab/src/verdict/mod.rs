@@ -18,6 +18,7 @@ mod hosts;
 #[cfg(test)]
 mod tests;
 mod words;
+mod work;
 
 use std::cmp::Ordering;
 
@@ -33,7 +34,10 @@ pub fn of(runs: &[Judged<'_>], varied: &[Varied], baseline: Option<String>) -> V
     if hosts::are_all(&those) {
         let more = [caveats::failures(runs), caveats::wrong_blocks(runs)];
         let more = more.into_iter().flatten().map(|told| format!(" {told}"));
-        let (headline, details) = hosts::sentences(&those);
+        let (headline, details) = match work::is_of_all(&those) {
+            true => work::sentences(&those),
+            false => hosts::sentences(&those),
+        };
         return Verdict {
             headline: headline + &more.collect::<String>(),
             details,

@@ -40,6 +40,7 @@ registry! { Synthetic;
     host,
     ranges,
     tpcb,
+    filesystem,
 }
 
 /// What a synthetic workload may know of its surroundings.
@@ -125,17 +126,18 @@ pub(crate) fn waits(part: &PartConfig) -> bool {
     keeps_a_depth(part) || is_host(part)
 }
 
-/// Whether a synthetic workload is made of processes, or of clients of a system of transactions: which requests come hangs on the answers.
+/// Whether a synthetic workload is made of processes, told of or so many, or of clients of a system of transactions: which requests come hangs on the
+/// answers.
 pub(crate) fn is_host(part: &PartConfig) -> bool {
-    has_knob(part, PROCESSES) || has_knob(part, tpcb::CLIENTS.name)
+    PROCESSES.iter().any(|key| has_knob(part, key)) || has_knob(part, tpcb::CLIENTS.name)
 }
 
-/// The knob of a workload that is made of processes.
-const PROCESSES: &str = "process";
+/// The knobs of workloads that are made of processes.
+const PROCESSES: [&str; 2] = ["process", "processes"];
 
-/// Whether a synthetic workload makes range writes, as its card says.
+/// Whether a synthetic workload makes range writes, as its card or its settings say.
 pub(crate) fn offers(part: &PartConfig) -> bool {
-    has_knob(part, ranges::TARGETS.name) || tpcb::offers(part)
+    has_knob(part, ranges::TARGETS.name) || tpcb::offers(part) || filesystem::offers(part)
 }
 
 /// Whether a synthetic workload asks what the drives below are like, as its card says.

@@ -11,6 +11,7 @@ mod caches;
 mod calibration;
 mod capacity;
 mod counts;
+mod filesystem;
 mod golden;
 mod hitrate;
 mod host;

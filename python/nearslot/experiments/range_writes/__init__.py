@@ -6,7 +6,21 @@ Each figure or set of statements is a module; `setup` has the loads and the driv
 from __future__ import annotations
 
 from ..frame import Study
-from . import best, fig4_6, fig7, fig8, journal, profile, targets, today
+from . import (
+    best,
+    fig4_6,
+    fig7,
+    fig8,
+    fig9_10,
+    fig11,
+    files_today,
+    journal,
+    profile,
+    reread,
+    table2,
+    targets,
+    today,
+)
 from .options import Options
 
 __all__ = ["STUDY", "Options"]
@@ -23,5 +37,10 @@ STUDY = Study(
         journal.EXPERIMENT,
         profile.EXPERIMENT,
         today.EXPERIMENT,
+        fig9_10.EXPERIMENT,
+        fig11.EXPERIMENT,
+        table2.EXPERIMENT,
+        reread.EXPERIMENT,
+        files_today.EXPERIMENT,
     ),
 )

@@ -26,11 +26,18 @@ class Options(Common):
         journal_drive: The drives of the journal and of its tables.
         journal_block: Where the journal lies.
         journal_track_blocks: Blocks of a track there.
+        ext2_group_blocks: 4-KiB blocks of a group of the file system; the paper does not say.
+        tree_files: Files of the source tree that is unpacked.
         modern: A drive of today.
         modern_track_blocks: Blocks of a track at its outer edge.
     """
 
-    QUICK: ClassVar[Mapping[str, int]] = {"requests": 2_000, "seeds": 2, "transactions": 2_000}
+    QUICK: ClassVar[Mapping[str, int]] = {
+        "requests": 2_000,
+        "seeds": 2,
+        "transactions": 2_000,
+        "tree_files": 1_000,
+    }
 
     drive: str = option("hp-c2247a", str, "drive of the catalog or TOML file")
     requests: int = option(6_000, int, "requests of each run")
@@ -44,6 +51,8 @@ class Options(Common):
     journal_drive: str = option("desktop-7200-90mb", str, "drives of journal and tables")
     journal_block: int = option(1_658_823_000, int, "where the journal lies")
     journal_track_blocks: int = option(998, int, "blocks of a track there")
+    ext2_group_blocks: int = option(32_768, int, "4-KiB blocks of a group of the file system")
+    tree_files: int = option(20_000, int, "files of the source tree that is unpacked")
     modern: str = option("modern-20tb", str, "a drive of today")
     modern_track_blocks: int = option(5_040, int, "blocks of an outer track of that")
 
@@ -57,6 +66,8 @@ class Options(Common):
             value = getattr(self, key)
             if value < 8:
                 raise config_error(key.replace("_", "-"), value, "at least 8")
+        if not 1 <= self.tree_files <= 1_000_000:
+            raise config_error("tree-files", self.tree_files, "1 to 1000000")
         for key in ("command_ms", "fixed_ms", "bus_ms"):
             value = getattr(self, key)
             if not 0 <= value <= 100:

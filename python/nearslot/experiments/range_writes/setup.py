@@ -134,12 +134,13 @@ def at_both_sizes(judge: Callable[[Table], Found]) -> Callable[[Table], Found]:
         told = large.told or "; ".join(check.told() for check in parts)
         extra = "; ".join(check.told() for check in against) if large.told and against else ""
         words = "; ".join(filter(None, (told, extra)))
-        return replace(found, outside=f"with writes of 4 KiB it {_says(large)}: {words}")
+        return replace(found, outside=f"with writes of 4 KiB it {says(large)}: {words}")
 
     return judged
 
 
-def _says(found: Found) -> str:
+def says(found: Found) -> str:
+    """A verdict in a sentence."""
     undecided = found.verdict is ClaimVerdict.UNDECIDED
     return "is undecided" if undecided else str(found.verdict.value)
 

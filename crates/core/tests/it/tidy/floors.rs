@@ -61,7 +61,15 @@ const LAB: &[&[&str]] = &[
     ],
     // What asks, and the loop in which it is answered.
     &[
-        "grid", "host", "inspect", "load", "scenario", "sim", "skiplog", "workload",
+        "filesystem",
+        "grid",
+        "host",
+        "inspect",
+        "load",
+        "scenario",
+        "sim",
+        "skiplog",
+        "workload",
     ],
     // What is measured of that, and how it is told.
     &["doubt", "error", "gate", "given", "measure", "report"],

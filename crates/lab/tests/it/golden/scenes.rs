@@ -554,10 +554,14 @@ const WORKLOADS: &[&str] = &[
     "tpcb:transactions=200:branches=1:journal_blocks=256:at_block=1000:skip=profile:space=1.5:think_step_us=500:think_max_ms=20:skip_max_blocks=400:repeats=2",
     "tpcb:transactions=200:branches=1:journal_blocks=256:skip=ranges:clients=5:data=ordered:commit_wait_us=2000:work_us=100",
     "tpcb:transactions=300:branches=1:journal_blocks=64:skip=null",
+    "filesystem:files=200:processes=3:volume_mib=64:group_blocks=2048:reread=true",
+    "filesystem:work=untar:files=150:offer=mini-group:fill=0.5:volume_mib=64:group_blocks=2048:cache_kib=256",
+    "filesystem:work=postmark:files=60:transactions=90:offer=group:volume_mib=64:group_blocks=1024:cache_kib=64:depth=4",
+    "filesystem:work=andrew:offer=group:volume_mib=64:group_blocks=4096",
 ];
 
 /// Workloads that need more room than the small disk has.
-const LARGE: &[&str] = &["spc1", "host", "tpcb"];
+const LARGE: &[&str] = &["spc1", "host", "tpcb", "filesystem"];
 
 fn workloads() -> Vec<Group> {
     let of = settings_of("workload", workload::TABLE, &[WORKLOADS]);

@@ -96,7 +96,8 @@ impl Made {
             scenario += &replay(rng);
         } else {
             let load = synthetic(rng, seed, (&mut drive, &knobs), &mut parts);
-            if load.starts_with("ranges") || load.contains("skip=ranges") {
+            let offers = load.starts_with("filesystem") && !load.contains("offer=none");
+            if offers || load.starts_with("ranges") || load.contains("skip=ranges") {
                 scenario = carrying_out_offers(&scenario, &mut parts);
             }
             if load.starts_with("tpcb") {
@@ -188,6 +189,14 @@ const TRANSACTIONS: &[&str] = &[
     "tpcb:transactions=90:branches=1:journal_blocks=64:skip=null",
 ];
 
+/// File systems of small groups, some of them full; those of chance nearly always have no room.
+const FILE_SYSTEMS: &[&str] = &[
+    "filesystem:offer=none:files=40:group_blocks=256:processes=3:reread=true",
+    "filesystem:work=postmark:offer=mini-group:files=20:transactions=30:group_blocks=128:cache_kib=64:depth=5",
+    "filesystem:work=untar:offer=group:files=30:group_blocks=256:fill=0.7:cache_kib=128:request_kib=16",
+    "filesystem:offer=group:files=60:size_kib=100:group_blocks=1024:fill=0.3:processes=5",
+];
+
 /// Parts that would refuse range writes are left out.
 fn carrying_out_offers(scenario: &str, parts: &mut Vec<String>) -> String {
     let refuses = |line: &str| {
@@ -223,11 +232,15 @@ fn synthetic(
     if load.starts_with("tpcb") {
         return one(rng, TRANSACTIONS).to_owned();
     }
-    // Most of these drives are too small for it. The larger one has no buffer, of which a knob may say something.
+    // Most of these drives are too small for them. The larger one has no buffer, of which a knob may say something.
     let is_disk = drive.starts_with("kind = 'hdd'") || knobs.is_empty();
     let of_buffer = ["cache=", "model="].iter().any(|of| knobs.contains(of));
-    if load.starts_with("spc1") && is_disk && !of_buffer {
+    let is_files = load.starts_with("filesystem");
+    if (is_files || load.starts_with("spc1")) && is_disk && !of_buffer {
         ROOMY.clone_into(drive);
+    }
+    if is_files {
+        return one(rng, FILE_SYSTEMS).to_owned();
     }
     let count = one(rng, &[1, 2, 7, 60, 200]);
     match load.contains(":requests=") {

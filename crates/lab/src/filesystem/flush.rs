@@ -1,0 +1,292 @@
+//! What is written next, where it goes, and what follows from its end.
+//!
+//! The block that is dirty for longest goes first, unless what it points to is not on the medium. Blocks of its file beside it go with it in one request: those without a
+//! place in an offer, others if their addresses follow each other. A write for which a region has no room, or no free run that is long
+//! enough, is offered the next wider region; if none has room, half of it is. One that others have left nothing of goes again, to a region wider
+//! than the one before; behind the widest, when another write has landed. O(blocks that wait in front) for a request, and O(runs of the region) for an offer.
+
+use std::ops::Range;
+
+use super::files::{FileId, Key};
+use super::order::Pointer;
+use super::region::Region;
+use super::{FileSystem, Offering};
+
+/// Where a write goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Goes {
+    /// To this block.
+    To(u64),
+    /// Into one of these runs of a region, which is so many steps wider than what the policy names.
+    Within(Vec<Range<u64>>, Region, u64),
+}
+
+/// A write on its way.
+#[derive(Clone, Debug)]
+pub struct Going {
+    /// Its blocks, in order, each with since when it was dirty.
+    pub(super) blocks: Vec<(Key, u64)>,
+    /// Where it goes.
+    pub goes: Goes,
+    /// The pointers in it, if it has any.
+    pub(super) pointers: Vec<Pointer>,
+    /// Blocks that are free behind it.
+    freed: Vec<u64>,
+}
+
+impl Going {
+    /// How many blocks it has.
+    pub fn blocks(&self) -> u64 {
+        self.blocks.len() as u64
+    }
+}
+
+/// How a write ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It begins at this block.
+    At(u64),
+    /// Others have taken all that was offered.
+    Exhausted,
+    /// It could not be written.
+    Failed,
+}
+
+impl FileSystem {
+    /// The write that goes next; none if nothing may.
+    pub fn next_write(&mut self) -> Option<Going> {
+        let mut from = 0;
+        while let Some((since, key)) = self.pages.dirty_from(from) {
+            from = since + 1;
+            if let Some((first, len, goes)) = self.try_block(key) {
+                return Some(self.begin(first, len, goes));
+            }
+        }
+        None
+    }
+
+    /// Whether a block may go now: the first that goes with it, how many, and where to.
+    fn try_block(&mut self, key: Key) -> Option<(Key, u64, Goes)> {
+        if !self.pages.may_go(key) || self.is_ordered() && !self.order.may_go(key) {
+            return None;
+        }
+        let shape = self.groups.shape();
+        let fixed = match key {
+            Key::Inodes(number) => Some(shape.inodes_at(number)),
+            Key::BitsOfBlocks(group) => Some(shape.bits_of_blocks(group)),
+            Key::BitsOfInodes(group) => Some(shape.bits_of_inodes(group)),
+            Key::Data(file, _) | Key::Indirect(file, _) => self.files[file as usize].at(key),
+        };
+        let (first, len) = self.beside(key, fixed);
+        match fixed {
+            Some(_) => {
+                let at = self.address(first).or(fixed).expect("it has a place");
+                Some((first, len, Goes::To(at)))
+            }
+            None => self.offer(first, len),
+        }
+    }
+
+    fn address(&self, key: Key) -> Option<u64> {
+        self.files[key.file()? as usize].at(key)
+    }
+
+    /// The blocks of a file that go with one of its blocks: the first, and how many.
+    fn beside(&self, key: Key, at: Option<u64>) -> (Key, u64) {
+        let Key::Data(file, index) = key else {
+            return (key, 1);
+        };
+        let of = &self.files[file as usize].blocks;
+        let joins = |other: u32, distance: i64| {
+            let alike = match (at, of[other as usize]) {
+                (None, None) => true,
+                (Some(at), Some(other)) => at.checked_add_signed(distance) == Some(other),
+                _ => false,
+            };
+            alike && self.pages.may_go(Key::Data(file, other))
+        };
+        let most = self.settings.request_blocks as u32;
+        let above = (index + 1..of.len() as u32).take(most as usize - 1);
+        let above = above
+            .take_while(|other| joins(*other, i64::from(other - index)))
+            .count() as u32;
+        let below = (0..index).rev().take((most - 1 - above) as usize);
+        let below = below
+            .take_while(|other| joins(*other, -i64::from(index - other)))
+            .count() as u32;
+        (Key::Data(file, index - below), u64::from(below + 1 + above))
+    }
+
+    /// Offers room to as many of these blocks as find some; none if no region has any that is not promised.
+    fn offer(&mut self, first: Key, len: u64) -> Option<(Key, u64, Goes)> {
+        if let Some((least, landed)) = self.wider.get(&first).copied() {
+            let found = self.offer_from(least, first, len);
+            // What is left is as before until another write has landed, and the answer would be, too.
+            if found.is_some() || landed == self.landed && self.offered > 0 {
+                return found;
+            }
+        }
+        self.offer_from(0, first, len)
+    }
+
+    /// The same, of regions that are at least so many steps wider than what the policy names.
+    fn offer_from(&mut self, least: u64, first: Key, len: u64) -> Option<(Key, u64, Goes)> {
+        let from = self.region_of(first.file()?);
+        let shape = *self.groups.shape();
+        let asked = len;
+        let mut len = len;
+        loop {
+            let mut regions =
+                (least..).map_while(|steps| Some((steps, from.wider(steps, &shape)?)));
+            let groups = &mut self.groups;
+            let found = regions
+                .find_map(|(steps, region)| Some((steps, region, groups.promise(region, len)?)));
+            if let Some((steps, region, runs)) = found {
+                self.counts.halved += u64::from(len < asked);
+                self.offered += 1;
+                return Some((first, len, Goes::Within(runs, region, steps)));
+            }
+            if len == 1 {
+                return None;
+            }
+            len = len.div_ceil(2);
+        }
+    }
+
+    fn begin(&mut self, first: Key, len: u64, goes: Goes) -> Going {
+        let keys = (0..len).map(|step| match first {
+            Key::Data(file, index) => Key::Data(file, index + step as u32),
+            other => other,
+        });
+        let blocks: Vec<(Key, u64)> = keys.map(|key| (key, self.pages.begin(key))).collect();
+        let freed = match first {
+            Key::Inodes(_) => self.order.freed_by(first),
+            _ => Vec::new(),
+        };
+        self.freeing += freed.len() as u64;
+        self.counts.began(first, &goes);
+        Going {
+            pointers: self.pointers(first),
+            blocks,
+            goes,
+            freed,
+        }
+    }
+
+    /// What a block points to, of what has a place.
+    fn pointers(&self, key: Key) -> Vec<Pointer> {
+        let of_file = |file: FileId| {
+            let of = &self.files[file as usize];
+            let children = of.keys(file).filter(move |child| of.parent(*child) == key);
+            children.filter_map(move |child| Some((child, of.at(child)?)))
+        };
+        match key {
+            Key::Indirect(file, _) => of_file(file).collect(),
+            Key::Inodes(number) => self.inodes_in(number).flat_map(of_file).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// A write has ended.
+    pub fn ended(&mut self, going: Going, how: Ended) {
+        match &going.goes {
+            Goes::Within(_, region, steps) => {
+                self.groups.release(*region, going.blocks());
+                self.landed(&going, how, *steps);
+            }
+            Goes::To(at) => self.rewritten(going.blocks.as_slice(), *at),
+        }
+        self.counts.failed += u64::from(how == Ended::Failed);
+        let Ended::At(at) = how else {
+            // Nobody knows whether the inodes are there without these blocks, so nobody gets them.
+            self.freeing -= going.freed.len() as u64;
+            return;
+        };
+        self.freeing -= going.freed.len() as u64;
+        going.freed.iter().for_each(|at| self.give(*at));
+        let (key, _) = going.blocks[0];
+        let is_live = key.file().is_none_or(|file| self.files[file as usize].live);
+        if self.offers() && is_live && matches!(key, Key::Indirect(..) | Key::Inodes(_)) {
+            let own = key.file().map(|_| at);
+            for shown in self.order.written(key, own, going.pointers) {
+                let group = self.groups.shape().group_of(shown);
+                self.pages.touch(Key::BitsOfBlocks(group));
+            }
+        }
+    }
+
+    /// A write that was offered room has ended.
+    fn landed(&mut self, going: &Going, how: Ended, steps: u64) {
+        let first = going.blocks[0].0;
+        self.offered -= 1;
+        self.wider.remove(&first);
+        if how == Ended::Exhausted {
+            self.counts.exhausted += 1;
+            self.wider.insert(first, (steps + 1, self.landed));
+        } else {
+            self.landed += 1;
+        }
+        for (step, (key, since)) in (0..).zip(&going.blocks) {
+            let file = key.file().expect("blocks of files are offered");
+            if !self.files[file as usize].live {
+                // Wherever it is, nobody points to it: it stays free.
+                self.pages.end(*key);
+                self.reserved -= 1;
+                self.wider.remove(key);
+                continue;
+            }
+            match how {
+                Ended::At(at) => self.found_place(*key, at + step),
+                Ended::Exhausted => self.pages.put_back(*key, *since),
+                Ended::Failed => self.found_none(*key),
+            }
+        }
+    }
+
+    /// A block has landed.
+    fn found_place(&mut self, key: Key, at: u64) {
+        let again = self.pages.end(key);
+        self.groups.take(at);
+        self.order.landed(at);
+        self.found(key);
+        self.place(key, at);
+        if let (Key::Data(file, index), false) = (key, again) {
+            self.use_block((file, index));
+        }
+    }
+
+    /// A block could not be written. If it has changed meanwhile, it is tried again; else what points to it goes without.
+    fn found_none(&mut self, key: Key) {
+        if !self.pages.end(key) {
+            self.found(key);
+        }
+    }
+
+    /// What points to a block does not wait for it any more.
+    fn found(&mut self, key: Key) {
+        let file = key.file().expect("it is of a file");
+        let parent = self.files[file as usize].parent(key);
+        self.reserved -= 1;
+        self.order.wait_no_more(parent);
+        self.touch(parent);
+    }
+
+    /// Blocks that have a place have been written.
+    fn rewritten(&mut self, blocks: &[(Key, u64)], at: u64) {
+        for (step, (key, _)) in (0..).zip(blocks) {
+            let again = self.pages.end(*key);
+            self.there(*key);
+            let Some(file) = key.file() else { continue };
+            let is_live = self.files[file as usize].live;
+            if !is_live && self.settings.offering != Offering::None {
+                let inodes = self.inodes_of(file);
+                self.freeing -= 1;
+                self.order.free_behind(inodes, at + step);
+                self.pages.touch(inodes);
+            }
+            if let (Key::Data(_, index), false, true) = (*key, again, is_live) {
+                self.use_block((file, index));
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What a file system tells at the end of a run.
+
+use nearslot_core::measure::Measure;
+
+use super::FileSystem;
+use super::files::Key;
+use super::flush::Goes;
+use super::shape::MINI_GROUPS;
+use crate::outcome::Number;
+
+/// The key of these measures.
+pub const KEY: &str = "filesystem";
+
+const FIXED: usize = 15;
+
+/// What is told: first these, then files by mini-group.
+pub const MEASURES: &[Measure] = &{
+    let mut all = [Measure::quantity("", "", ""); FIXED + MINI_GROUPS as usize];
+    let mut index = 0;
+    while index < FIXED {
+        all[index] = TOLD[index];
+        index += 1;
+    }
+    while index < all.len() {
+        all[index] = BY_MINI[index - FIXED];
+        index += 1;
+    }
+    all
+};
+
+const TOLD: [Measure; FIXED] = [
+    Measure::quantity(
+        "work_s",
+        "s",
+        "until all that processes did was on the medium",
+    ),
+    Measure::quantity(
+        "reread_s",
+        "s",
+        "how long it took then to read all files one after another, with nothing in memory",
+    ),
+    Measure::quantity("reread_mb_s", "MB/s", "and how fast that was"),
+    Measure::count("files", "files", "files that were made").of_run(),
+    Measure::count(
+        "pieces",
+        "pieces",
+        "pieces in which these lay when they were removed, or at the end",
+    )
+    .of_run(),
+    Measure::count(
+        "data_writes",
+        "requests",
+        "writes of blocks of files and directories",
+    )
+    .of_run(),
+    Measure::count(
+        "metadata_writes",
+        "requests",
+        "writes of inodes, indirect blocks and bitmaps",
+    )
+    .of_run(),
+    Measure::count("offered", "requests", "range writes among both").of_run(),
+    Measure::count(
+        "widened",
+        "requests",
+        "those of them that were offered a wider region than the policy names",
+    )
+    .of_run(),
+    Measure::count(
+        "halved",
+        "times",
+        "how often a write was cut in halves, as no region had a free run for it",
+    )
+    .of_run(),
+    Measure::count(
+        "exhausted",
+        "requests",
+        "range writes of whose offer others had left nothing, and which went again",
+    )
+    .of_run(),
+    Measure::count(
+        "refused",
+        "steps",
+        "what processes left out, as there was no room or no inode",
+    )
+    .of_run(),
+    Measure::count("failed", "requests", "requests that failed otherwise").of_run(),
+    Measure::count(
+        "unwritten",
+        "blocks",
+        "blocks that were to be written when the run ended",
+    )
+    .of_run(),
+    Measure::count(
+        "elsewhere",
+        "files",
+        "files that begin in another group than their inode",
+    )
+    .of_run(),
+];
+
+macro_rules! minis {
+    ($($name:literal),*) => {
+        [$(Measure::count(
+            $name,
+            "files",
+            "files that begin in this mini-group of their inode's group",
+        )
+        .of_run()),*]
+    };
+}
+
+const BY_MINI: [Measure; MINI_GROUPS as usize] = minis!(
+    "mini_0", "mini_1", "mini_2", "mini_3", "mini_4", "mini_5", "mini_6", "mini_7", "mini_8",
+    "mini_9", "mini_10", "mini_11", "mini_12", "mini_13", "mini_14", "mini_15"
+);
+
+/// What is counted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) files: u64,
+    pub(super) pieces: u64,
+    pub(super) data: u64,
+    pub(super) metadata: u64,
+    pub(super) offered: u64,
+    pub(super) widened: u64,
+    pub(super) halved: u64,
+    pub(super) exhausted: u64,
+    pub(super) refused: u64,
+    pub(super) failed: u64,
+    elsewhere: u64,
+    by_mini: [u64; MINI_GROUPS as usize],
+}
+
+impl Counts {
+    /// The first block of a file has a place, in this mini-group of its group or in another group.
+    pub(super) fn first_block(&mut self, mini: Option<u64>) {
+        match mini {
+            Some(mini) => self.by_mini[mini as usize] += 1,
+            None => self.elsewhere += 1,
+        }
+    }
+
+    /// A write begins.
+    pub(super) fn began(&mut self, first: Key, goes: &Goes) {
+        let of = match first.is_data() {
+            true => &mut self.data,
+            false => &mut self.metadata,
+        };
+        *of += 1;
+        if let Goes::Within(_, _, steps) = goes {
+            self.offered += 1;
+            self.widened += u64::from(*steps > 0);
+        }
+    }
+}
+
+impl FileSystem {
+    /// What was counted, by the names of [`MEASURES`].
+    pub(super) fn counted(&self) -> Vec<(&'static str, Number)> {
+        let counts = &self.counts;
+        let live = self.live_files().into_iter();
+        let pieces: u64 = live.map(|file| self.files[file as usize].pieces()).sum();
+        let mut found: Vec<(&'static str, u64)> = vec![
+            ("files", counts.files),
+            ("pieces", counts.pieces + pieces),
+            ("data_writes", counts.data),
+            ("metadata_writes", counts.metadata),
+        ];
+        if self.offers() {
+            found.extend([
+                ("offered", counts.offered),
+                ("widened", counts.widened),
+                ("halved", counts.halved),
+                ("exhausted", counts.exhausted),
+            ]);
+        }
+        found.extend([
+            ("refused", counts.refused),
+            ("failed", counts.failed),
+            ("unwritten", self.pages.len()),
+            ("elsewhere", counts.elsewhere),
+        ]);
+        let names = BY_MINI.iter().map(|measure| measure.name);
+        found.extend(names.zip(counts.by_mini));
+        let numbers = found.into_iter();
+        numbers
+            .map(|(name, number)| (name, Number::Count(number)))
+            .collect()
+    }
+}

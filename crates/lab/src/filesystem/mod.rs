@@ -1,0 +1,205 @@
+//! A file system laid out as ext2, whose host either chooses the address of each block, or offers what its layout policy leaves open to the drive.
+//!
+//! ```text
+//! processes (machine) with what they do (work)
+//!    | make, write, read, remove (acts)
+//! files (files) and blocks to be written (pages)      where blocks may lie (groups, region)
+//!    | what goes next (flush), in what order (order)
+//! requests
+//! ```
+//!
+//! With [`Offering::None`] a block has its address when it is written to the cache, and goes whenever its turn comes, as in ext2 mounted `async`; if it is
+//! `ordered`, pointers go behind what they point to, so that what that is worth by itself can be told. Otherwise
+//! a block has an address when its write has ended: what is free in the mini-group or group that the policy names is offered, adjacent dirty blocks of a file go as
+//! one write, and what points to a block goes behind it. Blocks that are on the medium are overwritten where they are. Inodes and bitmaps have fixed places.
+//!
+//! It knows no time: [`machine`] brings it together with processes and requests. Source: Anand and others, "Avoiding file system micromanagement
+//! with range writes", OSDI 2008, section 6. The design, and what is left out: docs/design/0029-range-writes.md.
+
+mod acts;
+mod bits;
+mod files;
+mod flush;
+mod groups;
+#[cfg(test)]
+mod groups_tests;
+pub mod machine;
+mod measures;
+#[cfg(test)]
+mod medium;
+mod order;
+mod pages;
+mod region;
+pub mod shape;
+#[cfg(test)]
+mod tests;
+pub mod work;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use nearslot_core::rng::Rng;
+
+use self::files::{Entries, File, FileId, Key};
+use self::groups::Groups;
+use self::measures::Counts;
+use self::order::Order;
+use self::pages::{Clean, Pages};
+use self::region::Region;
+use self::shape::{INODES, MINI_GROUPS, Shape};
+
+pub use self::measures::{KEY, MEASURES};
+
+/// What of a write's address is left to the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offering {
+    /// Nothing.
+    None,
+    /// Where in the mini-group.
+    MiniGroup,
+    /// Where in the group.
+    Group,
+}
+
+/// What is said of a file system as a whole.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// What is left to the drive.
+    pub offering: Offering,
+    /// Whether pointers go behind what they point to; they always do where something is offered.
+    pub ordered: bool,
+    /// Blocks of a request at most.
+    pub request_blocks: u64,
+    /// Blocks that the cache has room for; half of it may be dirty.
+    pub cache_blocks: u64,
+}
+
+/// Files on a volume, and what of them is in memory.
+pub struct FileSystem {
+    settings: Settings,
+    groups: Groups,
+    files: Vec<File>,
+    /// The file of each inode in use.
+    by_inode: BTreeMap<u64, FileId>,
+    pages: Pages,
+    clean: Clean,
+    order: Order,
+    /// Blocks with a place that have never been written, where pointers wait for them.
+    absent: BTreeSet<Key>,
+    /// Blocks that have no place yet, of those that will need one.
+    reserved: u64,
+    /// How much wider a region is to be offered to a write that was exhausted, by its first block, and how many had landed then.
+    wider: BTreeMap<Key, (u64, u64)>,
+    /// Range writes on their way, and those that have landed or failed.
+    offered: u64,
+    landed: u64,
+    /// Blocks that will be free when a write has ended that is on its way.
+    freeing: u64,
+    counts: Counts,
+}
+
+/// The directory in which everything lies.
+pub const ROOT: FileId = 0;
+
+impl FileSystem {
+    /// An empty one, but for so large a share of every group that is taken by others.
+    pub fn new(shape: Shape, settings: Settings, fill: f64, rng: &mut Rng) -> FileSystem {
+        let mut groups = Groups::new(shape);
+        let inode = groups.inode_of_directory(None).expect("there is a group");
+        let block = groups.take_near(0);
+        groups.fill(fill, rng);
+        let root = File {
+            inode,
+            process: 0,
+            bytes: 0,
+            live: true,
+            blocks: vec![block],
+            indirect: Vec::new(),
+            last: block,
+            entries: Some(Entries::default()),
+            entry: None,
+        };
+        FileSystem {
+            settings,
+            groups,
+            files: vec![root],
+            by_inode: BTreeMap::from([(inode, ROOT)]),
+            pages: Pages::default(),
+            clean: Clean::default(),
+            order: Order::default(),
+            absent: BTreeSet::new(),
+            reserved: 0,
+            wider: BTreeMap::new(),
+            offered: 0,
+            landed: 0,
+            freeing: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Blocks that are free.
+    pub fn room(&self) -> u64 {
+        self.groups.free()
+    }
+
+    /// Whether blocks are offered.
+    fn offers(&self) -> bool {
+        self.settings.offering != Offering::None
+    }
+
+    /// Whether pointers go behind what they point to.
+    fn is_ordered(&self) -> bool {
+        self.offers() || self.settings.ordered
+    }
+
+    /// Whether processes have to wait until something has been written.
+    pub fn is_full_of_dirt(&self) -> bool {
+        self.pages.len() >= self.settings.cache_blocks / 2
+    }
+
+    /// Whether everything is on the medium.
+    pub fn is_clean(&self) -> bool {
+        self.pages.len() == 0
+    }
+
+    /// Nothing is in memory but what has to be written, and what describes files.
+    pub fn drop_cache(&mut self) {
+        self.clean.clear();
+    }
+
+    /// The block of inodes that has the inode of a file.
+    fn inodes_of(&self, file: FileId) -> Key {
+        Key::Inodes(self.files[file as usize].inode / INODES)
+    }
+
+    /// The group of a file's inode.
+    fn group_of(&self, file: FileId) -> u64 {
+        self.groups.group_of_inode(self.files[file as usize].inode)
+    }
+
+    /// Where the policy wants a block of a file that has no place: near those before, or at the mini-group of its process.
+    fn region_of(&self, file: FileId) -> Region {
+        let of = &self.files[file as usize];
+        let shape = self.groups.shape();
+        let (group, mini) = match of.last {
+            None => (self.group_of(file), of.process % MINI_GROUPS),
+            Some(last) => (shape.group_of(last), shape.mini_of(last)),
+        };
+        match self.settings.offering {
+            Offering::MiniGroup => Region::Mini { group, mini },
+            Offering::Group => Region::Group(group),
+            Offering::None => panic!("nothing is offered"),
+        }
+    }
+
+    /// A block of a file lies here from now on.
+    fn place(&mut self, key: Key, at: u64) {
+        let file = key.file().expect("it is of a file");
+        let is_first = key == Key::Data(file, 0);
+        self.files[file as usize].place(key, at);
+        if is_first && self.files[file as usize].entries.is_none() {
+            let shape = self.groups.shape();
+            let near = shape.group_of(at) == self.group_of(file);
+            self.counts.first_block(near.then(|| shape.mini_of(at)));
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The file system over whole stacks: what goes where, that all of it is written, and that drives which fail end a run all the same.
+
+use std::collections::BTreeSet;
+
+use nearslot_core::op::{Op, Status};
+use nearslot_core::request::{Reply, Request};
+use nearslot_core::units::Instant;
+use nearslot_lab::grid;
+use nearslot_lab::outcome::Run;
+use nearslot_lab::run::{Wanted, compare};
+use nearslot_lab::scenario::{Load, Scenario};
+use nearslot_lab::sim::{self, Control, Observer};
+use nearslot_lab::workload::{LoadEnv, synthetic};
+
+const DRIVE: &str = "hp-c2247a:model=mechanical:layout=ideal";
+/// Blocks of 512 bytes of a group, and of what is at its front, if it has 1,024 blocks.
+const GROUP: u64 = 8 * 1_024;
+const FRONT: u64 = 8 * 12;
+
+fn run(drive: &str, parts: &str, load: &str) -> Run {
+    let text = format!("drive = '{drive}'\nworkload = 'filesystem:{load}'\n{parts}");
+    let scenario = Scenario::from_toml(&text, std::path::Path::new(".")).unwrap();
+    let points = grid::points(&scenario, &[]).unwrap();
+    let results = compare(&points, None, &Wanted::default(), &Control::default());
+    results.unwrap().runs.swap_remove(0)
+}
+
+fn number(run: &Run, name: &str) -> f64 {
+    run.measure("filesystem", name).unwrap().value()
+}
+
+/// Requests by where they go: offered ones that have landed, and others.
+#[derive(Default)]
+struct Watch {
+    landed: BTreeSet<u64>,
+    offered: u64,
+    fixed: u64,
+    again: u64,
+}
+
+impl Observer for Watch {
+    fn arrived(&mut self, _now: Instant, request: &Request) {
+        let (at, extent) = (request.extent.start.0, request.extent);
+        assert!(at.is_multiple_of(8) && extent.len.0.is_multiple_of(8));
+        match (request.op, request.offered) {
+            (Op::Write, true) => self.offered += 1,
+            // Inodes and bitmaps have their places at the front of a group.
+            (Op::Write, false) if at % GROUP < FRONT => self.fixed += 1,
+            (Op::Write, false) => {
+                self.again += 1;
+                let has = |block: u64| self.landed.contains(&block) || block == FRONT;
+                assert!((at..extent.end().0).step_by(8).all(has), "{request:?}");
+            }
+            _ => {}
+        }
+    }
+
+    fn replied(&mut self, _now: Instant, reply: &Reply) {
+        let extent = reply.request.extent;
+        if reply.request.offered && reply.status == Status::Done {
+            assert!(extent.start.0 % GROUP >= FRONT, "{reply:?}");
+            self.landed
+                .extend((extent.start.0..extent.end().0).step_by(8));
+        }
+    }
+}
+
+#[test]
+fn data_is_offered_once_and_what_has_fixed_places_never() {
+    let load = "work=postmark:offer=group:group_blocks=1024:cache_kib=256:files=200";
+    let text = format!("drive = '{DRIVE}'\nworkload = 'filesystem:{load}'\nsched = 'satf'");
+    let scenario = Scenario::from_toml(&text, std::path::Path::new(".")).unwrap();
+    let made = scenario.stack().unwrap().build().unwrap();
+    let (mut stack, mut drives) = (made.stack, made.drives);
+    let Load::Workload(part) = &scenario.load else {
+        panic!("it has a workload")
+    };
+    let env = LoadEnv {
+        seed: 1,
+        label: "workload/0",
+        capacity: stack.capacity(),
+        geometry: None,
+        places_max: u64::MAX,
+    };
+    let (mut made, _) = synthetic(part, &env).unwrap();
+    let mut watch = Watch::default();
+    let control = Control::default();
+    sim::run(
+        &mut stack,
+        &mut drives,
+        &mut *made.workload,
+        &mut watch,
+        &control,
+    );
+    let counts = [watch.offered, watch.fixed, watch.again];
+    assert!(counts.iter().all(|count| *count > 100), "{counts:?}");
+}
+
+#[test]
+fn everything_is_written_under_every_offer_and_scheduler() {
+    for parts in [
+        "sched = 'satf'",
+        "sched = 'fcfs'",
+        "sched = 'expand'",
+        "sched = 'clook'\nplace = 'linear'",
+    ] {
+        for offer in ["none", "mini-group", "group"] {
+            let load = format!(
+                "work=untar:files=120:offer={offer}:fill=0.6:group_blocks=512:volume_mib=16:processes=2:cache_kib=256"
+            );
+            let run = run(DRIVE, parts, &load);
+            let zeros = ["unwritten", "refused", "failed"].map(|name| number(&run, name));
+            assert_eq!(
+                (zeros, number(&run, "files")),
+                ([0.0; 3], 240.0),
+                "{parts} {offer}"
+            );
+            assert!(number(&run, "work_s") > 0.1);
+            assert_eq!(run.pending, 0);
+        }
+    }
+}
+
+#[test]
+fn a_drive_that_chooses_by_itself_is_offered_the_same() {
+    let load = "offer=mini-group:files=300:processes=4";
+    let found =
+        ["", ":queue_depth=8"].map(|queue| run(&format!("{DRIVE}{queue}"), "sched = 'satf'", load));
+    for run in &found {
+        assert_eq!(
+            (number(run, "unwritten"), number(run, "files")),
+            (0.0, 300.0)
+        );
+        let by_mini = (0..16).map(|mini| number(run, &format!("mini_{mini}")));
+        assert_eq!(
+            by_mini.collect::<Vec<f64>>()[..5],
+            [75.0, 75.0, 75.0, 75.0, 0.0]
+        );
+    }
+}
+
+#[test]
+fn all_files_are_read_at_the_end_if_that_is_wanted() {
+    let load = "files=100:size_kib=48:reread=true:cache_kib=1024";
+    let run = run(DRIVE, "sched = 'satf'", load);
+    // Of one piece each, as they need no indirect block.
+    let (took, rate) = (number(&run, "reread_s"), number(&run, "reread_mb_s"));
+    assert!((took * rate - 4.9152).abs() < 1e-6, "{took} {rate}");
+    assert_eq!(number(&run, "pieces"), 100.0);
+    let names: Vec<&str> = run.processes.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["process-1", "reader"]);
+}
+
+#[test]
+fn a_drive_that_is_gone_or_has_bad_blocks_ends_a_run() {
+    for faults in [
+        "injected:gone_at_s=0.3",
+        "injected:latent_per_tib=4000000:latent_run_blocks=128",
+    ] {
+        for offer in ["none", "group"] {
+            let parts = format!("sched = 'satf'\nfaults = '{faults}'");
+            let load =
+                format!("work=postmark:offer={offer}:files=200:cache_kib=128:group_blocks=1024");
+            let run = run(DRIVE, &parts, &load);
+            let is_gone = faults.contains("gone");
+            assert_eq!(number(&run, "failed") > 0.0, is_gone, "{faults} {offer}");
+            assert_eq!(number(&run, "unwritten"), 0.0, "{faults} {offer}");
+        }
+    }
+}
+
+#[test]
+fn a_volume_that_is_full_refuses_what_it_has_no_room_for() {
+    for offer in ["none", "group"] {
+        let load = format!(
+            "work=postmark:offer={offer}:files=400:group_blocks=128:volume_mib=2:cache_kib=512"
+        );
+        let run = run(DRIVE, "sched = 'satf'", &load);
+        assert!(number(&run, "refused") > 100.0, "{offer}");
+        assert_eq!(number(&run, "unwritten"), 0.0, "{offer}");
+        assert!(run.processes.iter().all(|one| one.ended));
+    }
+}
+
+#[test]
+fn writes_that_others_have_left_nothing_wait_until_another_has_landed() {
+    // Runs of 25 blocks are rare, and all that wait want the same ones: answered at once, they would be made again at the same instant for ever.
+    let load =
+        "offer=group:files=60:size_kib=100:group_blocks=1024:volume_mib=80:fill=0.3:processes=5";
+    let run = run("sata-tlc-500gb", "sched = 'fcfs'", load);
+    assert!(number(&run, "exhausted") > 10.0);
+    assert_eq!(number(&run, "unwritten"), 0.0);
+}
+
+#[test]
+fn the_headline_says_when_everything_was_written() {
+    let text = format!("drive = '{DRIVE}'\nsched = 'satf'\nworkload = 'filesystem:files=50'");
+    let scenario = Scenario::from_toml(&text, std::path::Path::new(".")).unwrap();
+    let headline = |vary: &[grid::Vary]| {
+        let points = grid::points(&scenario, vary).unwrap();
+        let results = compare(&points, None, &Wanted::default(), &Control::default());
+        results.unwrap().verdict.headline
+    };
+    let alone = headline(&[]);
+    assert!(
+        alone.starts_with("Everything is done and written after 0."),
+        "{alone}"
+    );
+    let offers = grid::Vary {
+        key: "offer".to_owned(),
+        values: ["none", "group"].map(str::to_owned).to_vec(),
+    };
+    let both = headline(&[offers]);
+    assert!(
+        both.contains("s (offer=group) to 0.") && both.ends_with(" s (offer=none)."),
+        "{both}"
+    );
+}
