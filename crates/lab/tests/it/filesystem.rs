@@ -80,6 +80,7 @@ fn data_is_offered_once_and_what_has_fixed_places_never() {
         label: "workload/0",
         capacity: stack.capacity(),
         geometry: None,
+        drive: None,
         places_max: u64::MAX,
     };
     let (mut made, _) = synthetic(part, &env).unwrap();
