@@ -156,7 +156,6 @@ fn synthetic(word: &str, blueprint: &dyn Blueprint) -> Box<dyn Workload> {
         seed: 1,
         label: "workload/0",
         capacity: blueprint.capacity(),
-        geometry: None,
         drive: None,
         places_max: u64::MAX,
     };

@@ -142,7 +142,6 @@ fn spc1(stack: &Stack) -> Box<dyn Workload> {
         seed: 1,
         label: "workload/0",
         capacity: FOOTPRINT.min(stack.capacity()),
-        geometry: None,
         drive: None,
         places_max: u64::MAX,
     };
@@ -356,7 +355,6 @@ fn on_flash(filter: &str) {
                     seed: 1,
                     label: "workload/0",
                     capacity: stack.capacity(),
-                    geometry: None,
                     drive: None,
                     places_max: u64::MAX,
                 };

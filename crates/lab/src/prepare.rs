@@ -331,9 +331,6 @@ fn prepare_synthetic(
         true => Some(scenario.stack()?.drive()?),
         false => None,
     };
-    let geometry = drive
-        .as_ref()
-        .and_then(|(blueprint, _)| blueprint.geometry());
     let place = scenario.parts.of::<dyn Placement>();
     let place = place.spelled_out(Of::<dyn Placement>::KIND)?.name;
     let below = drive.as_ref().map(|(blueprint, identity)| Below {
@@ -345,7 +342,6 @@ fn prepare_synthetic(
         seed: scenario.seed,
         label: "workload/0",
         capacity: stack.capacity(),
-        geometry: geometry.as_ref(),
         places_max: stack.places_max(),
         drive: below,
     };

@@ -201,7 +201,6 @@ fn a_synthetic_workload_allocates_nothing() {
             seed: 1,
             label: "workload/0",
             capacity: Blocks(16 << 20),
-            geometry: None,
             drive: None,
             places_max: u64::MAX,
         };
@@ -232,7 +231,6 @@ fn a_host_allocates_nothing_for_a_request() {
             seed: 1,
             label: "workload/0",
             capacity: built.stack.capacity(),
-            geometry: None,
             drive: None,
             places_max: u64::MAX,
         };

@@ -387,7 +387,6 @@ pub(super) mod tests {
             seed: 1,
             label: "workload/0",
             capacity: toy().capacity(),
-            geometry: None,
             drive: None,
             places_max: u64::MAX,
         };

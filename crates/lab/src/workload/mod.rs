@@ -52,12 +52,17 @@ pub struct LoadEnv<'a> {
     pub label: &'a str,
     /// Blocks that requests may address.
     pub capacity: Blocks,
-    /// Where the tracks of the drive lie, if there is one drive that has tracks.
-    pub geometry: Option<&'a Arc<dyn Geometry>>,
     /// How many places a range write may offer.
     pub places_max: u64,
     /// What lies below, if the workload asks for that ([`asks_drive`]).
     pub drive: Option<Below<'a>>,
+}
+
+impl LoadEnv<'_> {
+    /// Where the tracks of a drive lie, if it has tracks and the workload asks.
+    fn geometry(&self) -> Option<Arc<dyn Geometry>> {
+        self.drive.and_then(|below| below.blueprint.geometry())
+    }
 }
 
 /// The drives below a workload, all alike, and how they make a volume.

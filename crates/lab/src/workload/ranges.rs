@@ -97,7 +97,7 @@ impl Ranges {
             align: knobs.integer("align_blocks"),
             targets: knobs.integer("targets"),
             within: Within::read(knobs.choice("within")).expect("the card accepted it"),
-            geometry: env.geometry.cloned(),
+            geometry: env.geometry(),
             ranges: Vec::new(),
             offer: None,
             heard: 0,
@@ -125,7 +125,7 @@ impl Ranges {
             let allowed = "1 beside within=span, which offers the whole span already";
             return wrong("targets", self.targets, allowed);
         }
-        if self.within == Within::Track && env.geometry.is_none() {
+        if self.within == Within::Track && self.geometry.is_none() {
             let allowed = "place, span or a number of blocks: the drive has no tracks";
             return wrong("within", "track", allowed);
         }
@@ -214,7 +214,8 @@ impl Ranges {
 
 /// Blocks of the longest track in a part of the drive, if a scheduler needs to know; as many on each of a cylinder.
 fn longest_track(env: &LoadEnv<'_>, span: &Range<u64>) -> u64 {
-    let Some(geometry) = env.geometry.filter(|_| env.places_max < u64::MAX) else {
+    let geometry = env.geometry().filter(|_| env.places_max < u64::MAX);
+    let Some(geometry) = geometry else {
         return 0;
     };
     let [first, last] = [span.start, span.end - 1].map(|at| geometry.position_of(Pba(at)).cylinder);
@@ -327,6 +328,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::Below;
     use crate::workload::access::tests::synthetic;
 
     /// Ranges that the first writes offer.
@@ -392,7 +394,6 @@ mod tests {
             track_skew_sectors = 2
             cylinder_skew_sectors = 3";
         let (disk, _) = nearslot_core::drive::read("disk", disk, &[]).unwrap();
-        let geometry = disk.geometry().unwrap();
         for (word, places) in [
             ("within=64:size=512", 64),
             ("within=64:size=512:targets=4", 256),
@@ -407,8 +408,11 @@ mod tests {
                     seed: 1,
                     label: "workload/0",
                     capacity: disk.capacity(),
-                    geometry: Some(&geometry),
-                    drive: None,
+                    drive: Some(Below {
+                        blueprint: &*disk,
+                        identity: "disk",
+                        place: "linear",
+                    }),
                     places_max,
                 };
                 crate::workload::synthetic(&part, &env).err()

@@ -79,7 +79,6 @@ fn data_is_offered_once_and_what_has_fixed_places_never() {
         seed: 1,
         label: "workload/0",
         capacity: stack.capacity(),
-        geometry: None,
         drive: None,
         places_max: u64::MAX,
     };

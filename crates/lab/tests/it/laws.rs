@@ -138,7 +138,6 @@ fn run(load: &str, service_us: u64, draw: Option<fn(&mut Rng) -> u64>) -> (Watch
         seed: 1,
         label: "workload/0",
         capacity: assembly.stack.capacity(),
-        geometry: None,
         drive: None,
         places_max: u64::MAX,
     };

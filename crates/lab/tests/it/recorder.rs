@@ -89,7 +89,6 @@ fn seen(sched: &str, place: &str, warmup: u64) -> Seen {
         seed: scenario.seed,
         label: "workload/0",
         capacity: built.stack.capacity(),
-        geometry: None,
         drive: None,
         places_max: u64::MAX,
     };

@@ -45,7 +45,6 @@ fn over(pages: u64, seed: u64, settings: &str) -> Result<Synthetic, ConfigError>
         seed,
         label: "workload/0",
         capacity: Blocks(pages * PAGE_BLOCKS),
-        geometry: None,
         drive: None,
         places_max: u64::MAX,
     };

@@ -71,7 +71,6 @@ fn made(drive: &str, place: &str, word: &str) -> Result<(Assembly, Synthetic), C
             identity: &identity,
             place: place.split(':').next().unwrap(),
         }),
-        geometry: None,
         places_max: PLACES_MAX,
     };
     let part = format!("tpcb:branches=1:{word}").parse()?;

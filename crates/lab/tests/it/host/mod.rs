@@ -35,7 +35,6 @@ fn host(text: &str) -> Synthetic {
         seed: 1,
         label: "workload/0",
         capacity: Blocks(BLOCKS),
-        geometry: None,
         drive: None,
         places_max: u64::MAX,
     };
