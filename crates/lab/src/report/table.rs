@@ -20,6 +20,7 @@ use crate::number::number;
 use crate::outcome::VolumePlace;
 use crate::outcome::{Declared, Difference, Number, Rank, Results, Run, Times, Verdict, Word};
 use crate::program;
+use crate::workload::MEASURED;
 use crate::{filesystem, host};
 
 /// Narrowest table that is tried; below it lines wrap.
@@ -49,6 +50,8 @@ const OTHERS: &str = "others\nMB/s";
 const LATE: &str = "late\n%";
 /// Heading of what only runs of file systems have.
 const DONE: &str = "done after\ns";
+/// Heading of what only runs of transactions have.
+const TRANSACTIONS: &str = "transactions\n1/s";
 /// Heading of what only runs with a write buffer have.
 const DESTAGED: &str = "destaged\npages";
 /// A column of the table: heading with unit, importance (lower is kept longer), and what stands in it.
@@ -64,7 +67,7 @@ struct Row<'a> {
     rank: Option<&'a Rank>,
 }
 
-const COLUMNS: [Shown; 35] = [
+const COLUMNS: [Shown; 36] = [
     shown("#", 0, |row| {
         row.rank.map_or(dash(), |rank| rank.place.to_string())
     }),
@@ -73,6 +76,10 @@ const COLUMNS: [Shown; 35] = [
     shown(DONE, 0, |row| {
         let done = row.run.measure(filesystem::KEY, "work_s");
         done.map_or(dash(), |done| number(done.value()))
+    }),
+    shown(TRANSACTIONS, 0, |row| {
+        let rate = row.run.measure(MEASURED, "transactions_s");
+        rate.map_or(dash(), |rate| number(rate.value()))
     }),
     shown(LATE, 1, |row| of_host(row, "late_percent")),
     shown(OTHERS, 1, |row| {
@@ -306,6 +313,7 @@ fn is_there(shown: &Shown, rows: &[Row<'_>]) -> bool {
         HITS | MISSES => rows.iter().any(|row| row.run.has(CACHE, "read_hits")),
         UP => rows.iter().any(|row| row.run.has(host::KEY, "not_up")),
         DONE => rows.iter().any(|row| row.run.has(filesystem::KEY, "files")),
+        TRANSACTIONS => rows.iter().any(|row| row.run.has(MEASURED, "transactions")),
         LATE => rows
             .iter()
             .any(|row| row.run.has(host::KEY, "late_percent")),

@@ -17,6 +17,7 @@ mod drives;
 mod hosts;
 #[cfg(test)]
 mod tests;
+mod transactions;
 mod words;
 mod work;
 
@@ -28,16 +29,24 @@ use crate::outcome::{Difference, First, Rank, Ranking, Run, Standing, Varied, Ve
 /// A run, and what it is judged by beside what it tells.
 pub type Judged<'a> = (&'a Run, &'a Basis);
 
+/// What runs say whose loads count their own work; none if these are not such.
+fn of_own_work(runs: &[&Run]) -> Option<(String, Vec<String>)> {
+    if transactions::are_all(runs) {
+        return Some(transactions::sentences(runs));
+    }
+    let of_hosts = || match work::is_of_all(runs) {
+        true => work::sentences(runs),
+        false => hosts::sentences(runs),
+    };
+    hosts::are_all(runs).then(of_hosts)
+}
+
 /// What these runs say; `baseline` is the choice that the others are held against.
 pub fn of(runs: &[Judged<'_>], varied: &[Varied], baseline: Option<String>) -> Verdict {
     let those: Vec<&Run> = runs.iter().map(|(run, _)| *run).collect();
-    if hosts::are_all(&those) {
+    if let Some((headline, details)) = of_own_work(&those) {
         let more = [caveats::failures(runs), caveats::wrong_blocks(runs)];
         let more = more.into_iter().flatten().map(|told| format!(" {told}"));
-        let (headline, details) = match work::is_of_all(&those) {
-            true => work::sentences(&those),
-            false => hosts::sentences(&those),
-        };
         return Verdict {
             headline: headline + &more.collect::<String>(),
             details,

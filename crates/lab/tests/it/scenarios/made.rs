@@ -96,8 +96,7 @@ impl Made {
             scenario += &replay(rng);
         } else {
             let load = synthetic(rng, seed, (&mut drive, &knobs), &mut parts);
-            let offers = load.starts_with("filesystem") && !load.contains("offer=none");
-            if offers || load.starts_with("ranges") || load.contains("skip=ranges") {
+            if makes_offers(&load) {
                 scenario = carrying_out_offers(&scenario, &mut parts);
             }
             if load.starts_with("tpcb") {
@@ -196,6 +195,11 @@ const FILE_SYSTEMS: &[&str] = &[
     "filesystem:work=untar:offer=group:files=30:group_blocks=256:fill=0.7:cache_kib=128:request_kib=16",
     "filesystem:offer=group:files=60:size_kib=100:group_blocks=1024:fill=0.3:processes=5",
 ];
+
+fn makes_offers(load: &str) -> bool {
+    let files = load.starts_with("filesystem") && !load.contains("offer=none");
+    files || load.starts_with("ranges") || load.contains("skip=ranges")
+}
 
 /// Parts that would refuse range writes are left out.
 fn carrying_out_offers(scenario: &str, parts: &mut Vec<String>) -> String {
