@@ -25,7 +25,7 @@ const column = (page: Page, key: string) =>
   }, key);
 
 describe("every report", () => {
-  const names = ["sample", "full", "hostile", "many", "bare", "single", "hosts", "host-processes"];
+  const names = ["sample", "full", "hostile", "many", "bare", "single", "hosts", "host-processes", "one-stream"];
   const views = [
     { width: 1400, height: 900, colorScheme: "light" },
     { width: 420, height: 800, colorScheme: "dark" },

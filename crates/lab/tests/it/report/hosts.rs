@@ -117,6 +117,14 @@ pub(crate) fn two_applications() -> Results {
     }))
 }
 
+/// The same where all processes ask by one stream, as those of a file system do.
+pub(crate) fn of_one_stream() -> Results {
+    let mut results = alone();
+    let processes = results.runs.iter_mut().flat_map(|run| &mut run.processes);
+    processes.for_each(|process| process.stream = 0);
+    results
+}
+
 /// Processes of a scenario, none of which starts an application.
 pub(crate) fn alone() -> Results {
     of_runs(CHOICES.iter().enumerate().map(|(index, sched)| {

@@ -294,13 +294,11 @@ fn reports_for_the_browser_test() {
         ("growing", growing(), None),
         ("hosts", hosts::starting(), None),
         ("host-processes", hosts::alone(), None),
+        ("one-stream", hosts::of_one_stream(), None),
     ];
     for (name, results, inspection) in reports {
-        fs::write(
-            folder.join(name).with_extension("html"),
-            html(&results, inspection.as_ref()).unwrap(),
-        )
-        .unwrap();
+        let page = html(&results, inspection.as_ref()).unwrap();
+        fs::write(folder.join(name).with_extension("html"), page).unwrap();
     }
     let mut odd = figures();
     odd.figures[0].question = HOSTILE.to_owned();
