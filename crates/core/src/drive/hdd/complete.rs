@@ -355,13 +355,8 @@ impl Arm for CompleteOracle {
         to: ArmPosition,
         len: Blocks,
     ) -> Option<Arrival> {
-        let spindle = self.twin.mechanics.spindle();
         let [arrives, there] = self.writes(now, to, len);
-        let begins = arrives.max(there);
-        Some(Arrival {
-            angle: spindle.phase_late(begins, late).angle(),
-            turn: spindle.revolution(),
-        })
+        Some(self.twin.mechanics.arrival(arrives.max(there), late))
     }
 
     fn ends_where_it_writes(&self) -> bool {

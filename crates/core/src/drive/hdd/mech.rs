@@ -170,20 +170,11 @@ impl Mechanics {
         }
     }
 
-    /// What passes under heads that leave `from` for a write at `begin` when they arrive, if the platters are `late`
-    /// nanoseconds behind.
+    /// What passes under heads that arrive at `at`, if the platters are `late` nanoseconds behind.
     #[inline]
-    pub fn angle_on_arrival(
-        &self,
-        begin: Instant,
-        late: i64,
-        from: ArmPosition,
-        to: ArmPosition,
-    ) -> Arrival {
-        let movement = self.movement(from, to, Op::Write);
-        let phase = self.spindle.phase_late(begin, late);
+    pub fn arrival(&self, at: Instant, late: i64) -> Arrival {
         Arrival {
-            angle: self.spindle.after(phase, movement).angle(),
+            angle: self.spindle.phase_late(at, late).angle(),
             turn: self.spindle.revolution(),
         }
     }

@@ -396,10 +396,10 @@ impl Arm for ExactOracle {
         now: Instant,
         late: i64,
         to: ArmPosition,
-        _len: Blocks,
+        len: Blocks,
     ) -> Option<Arrival> {
-        let begin = now + self.overhead;
-        Some(self.mechanics.angle_on_arrival(begin, late, self.arm, to))
+        let arrives = now + self.seek_time(now, Op::Write, to, len);
+        Some(self.mechanics.arrival(arrives, late))
     }
 }
 
