@@ -193,7 +193,7 @@ impl Load {
                 oracle: &*self.oracle,
                 capacity: self.capacity,
                 free: None,
-                offers: &self.offers,
+                offers: self.offers.within(None),
                 in_flight: 0,
                 depth: 1,
             };

@@ -17,7 +17,7 @@ use nearslot_core::contract::{Next, Oracle, Scheduler, View};
 use nearslot_core::drive;
 use nearslot_core::ids::{IoId, StreamId};
 use nearslot_core::io::{DriveDone, Io};
-use nearslot_core::offer::Offers;
+use nearslot_core::offer::{Offers, Seen};
 use nearslot_core::op::{Cost, Op, Status};
 use nearslot_core::registry::DriveEnv;
 use nearslot_core::stream::Streams;
@@ -102,7 +102,10 @@ impl Load {
                 oracle: &*self.oracle,
                 capacity: Blocks(1_000_000_000),
                 free: None,
-                offers: &Offers::default(),
+                offers: Seen {
+                    offers: &Offers::default(),
+                    writable: None,
+                },
                 in_flight: 0,
                 depth: 1,
             };

@@ -14,7 +14,7 @@ use crate::freemap::{FreeMap, Room, Slot, Span, Tracks, Uncountable};
 use crate::ids::{DriveId, IoId, StreamId};
 use crate::io::{Command, DriveDone, Extrapolated, Io, RecoveryRead, Tag, Unwritten, WriteCache};
 use crate::measure::{Measure, Tell};
-use crate::offer::{Legal, Offer, OfferId, Offers};
+use crate::offer::{Legal, Offer, OfferId, Seen, Writable};
 use crate::op::Op;
 use crate::plan::Plan;
 use crate::position::{
@@ -175,7 +175,7 @@ pub struct View<'a> {
     /// Slots where open I/Os may go; none if the placement leaves no address open.
     pub free: Option<&'a FreeMap>,
     /// What range writes offer.
-    pub offers: &'a Offers,
+    pub offers: Seen<'a>,
     /// Commands that the drive has.
     pub in_flight: u32,
     /// Commands that it may have; 1 unless it has a queue of its own.
@@ -210,6 +210,11 @@ pub trait Placement: Send {
 
     /// Where open I/Os to this drive may land, at this instant.
     fn free(&self, _drive: DriveId) -> Option<&FreeMap> {
+        None
+    }
+
+    /// Where range writes to this drive may begin, of what is offered; none if everywhere.
+    fn writable(&self, _drive: DriveId) -> Option<&dyn Writable> {
         None
     }
 

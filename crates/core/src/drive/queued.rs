@@ -299,7 +299,7 @@ impl QueuedDrive {
             oracle: &*self.oracle,
             capacity: self.capacity,
             free: None,
-            offers: &self.offers,
+            offers: self.offers.within(None),
             in_flight: 0,
             depth: 1,
         };

@@ -19,7 +19,7 @@ use std::ops::Range;
 mod table;
 mod taken;
 
-pub use self::table::{OfferId, Offers};
+pub use self::table::{OfferId, Offers, Seen};
 pub use self::taken::Taken;
 
 /// Ranges in an offer at most. A range with bits takes the place of longer lists.
@@ -432,6 +432,17 @@ impl Bits<'_> {
     }
 }
 
+/// Where writes may begin on a drive whatever is offered: in what a host with a map has free, or where zones may be written.
+///
+/// So an offer is free space cut by ranges, and nothing of that is copied.
+pub trait Writable: std::fmt::Debug {
+    /// The lowest block from `from` on where a write of `len` blocks may begin.
+    fn first(&self, from: u64, len: u64) -> Option<u64>;
+
+    /// The highest block below `until` where it may.
+    fn last(&self, until: u64, len: u64) -> Option<u64>;
+}
+
 /// What of an offer is to be had at this instant: where a write of so many blocks may begin.
 #[derive(Clone, Copy, Debug)]
 pub struct Legal<'a> {
@@ -440,6 +451,8 @@ pub struct Legal<'a> {
     taken: &'a Taken,
     /// Completions that its host had heard of.
     epoch: u64,
+    /// Where writes may begin at all; none if everywhere.
+    writable: Option<&'a dyn Writable>,
 }
 
 impl<'a> Legal<'a> {
@@ -450,7 +463,14 @@ impl<'a> Legal<'a> {
             len,
             taken,
             epoch,
+            writable: None,
         }
+    }
+
+    /// The same where writes may begin in certain places alone.
+    #[must_use]
+    pub fn within(self, writable: Option<&'a dyn Writable>) -> Legal<'a> {
+        Legal { writable, ..self }
     }
 
     /// Blocks that are to be written.
@@ -468,6 +488,13 @@ impl<'a> Legal<'a> {
         let mut from = from;
         loop {
             let at = self.offer.first(from, until, self.len)?;
+            if let Some(writable) = self.writable {
+                let next = writable.first(at, self.len)?;
+                if next != at {
+                    from = next;
+                    continue;
+                }
+            }
             match self.taken.highest(&(at..at + self.len), self.epoch) {
                 None => return Some(at),
                 Some(others) => from = others.end,
@@ -480,6 +507,13 @@ impl<'a> Legal<'a> {
         let mut until = until;
         loop {
             let at = self.offer.last(until, from, self.len)?;
+            if let Some(writable) = self.writable {
+                let next = writable.last(at + 1, self.len)?;
+                if next != at {
+                    until = next + 1;
+                    continue;
+                }
+            }
             match self.taken.lowest(&(at..at + self.len), self.epoch) {
                 None => return Some(at),
                 Some(others) => until = (others.start + 1).checked_sub(self.len)?,

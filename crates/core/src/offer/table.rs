@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use slab::Slab;
 
-use super::{Legal, Offer, Refused, Taken};
+use super::{Legal, Offer, Refused, Taken, Writable};
 
 /// The name of a range write that has not ended; used again afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,6 +47,23 @@ pub struct Offers {
     /// How many of them there are by epoch.
     epochs: BTreeMap<u64, usize>,
     taken: Taken,
+}
+
+/// Range writes as a scheduler sees them: what they offer, and where writes may begin at all.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// What they offer.
+    pub offers: &'a Offers,
+    /// Where writes may begin at all; none if everywhere.
+    pub writable: Option<&'a dyn Writable>,
+}
+
+impl<'a> Seen<'a> {
+    /// Where a range write may land now.
+    #[inline]
+    pub fn legal(self, id: OfferId) -> Legal<'a> {
+        self.offers.legal(id).within(self.writable)
+    }
 }
 
 impl Offers {
@@ -104,11 +121,18 @@ impl Offers {
         }))
     }
 
-    /// Where it may land now.
+    /// Where it may land now, if writes may begin everywhere.
     #[inline]
     pub fn legal(&self, id: OfferId) -> Legal<'_> {
         let made = &self.made[id.key()];
         Legal::new(&made.offer, made.len, &self.taken, made.epoch)
+    }
+
+    /// The same table where writes may begin in certain places alone, if any are said.
+    #[inline]
+    pub fn within<'a>(&'a self, writable: Option<&'a dyn Writable>) -> Seen<'a> {
+        let offers = self;
+        Seen { offers, writable }
     }
 
     /// What is left of it; none if nothing is.

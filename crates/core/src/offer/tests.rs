@@ -341,3 +341,68 @@ fn nobody_lands_where_another_one_is_or_was_since_its_epoch() {
     }
     assert!(counts.iter().all(|count| *count > 100), "{counts:?}");
 }
+
+/// Every so many-th block alone may be written from.
+#[derive(Debug)]
+struct Every(u64, BTreeSet<u64>);
+
+impl Writable for Every {
+    fn first(&self, from: u64, len: u64) -> Option<u64> {
+        let fits = |at: &&u64| len <= self.0 - **at % self.0;
+        self.1.range(from..).find(fits).copied()
+    }
+
+    fn last(&self, until: u64, len: u64) -> Option<u64> {
+        let fits = |at: &&u64| len <= self.0 - **at % self.0;
+        self.1.range(..until).rev().find(fits).copied()
+    }
+}
+
+/// As with the pointers of zones: a write begins where one may, if that is offered and nobody has taken it.
+#[test]
+fn a_write_begins_where_writes_may_begin_at_all() {
+    let mut rng = Rng::stream(2, "writable");
+    for _ in 0..200 {
+        let zone = 20 + rng.below(30);
+        let starts: BTreeSet<u64> = (0..20).map(|n| n * zone + rng.below(zone)).collect();
+        let writable = Every(zone, starts);
+        let begin = rng.below(200);
+        let offer = Arc::new(list(
+            &[begin..begin + 100, begin + 130..begin + 500],
+            1 + rng.below(2),
+        ));
+        let mut offers = Offers::default();
+        let len = 1 + rng.below(8);
+        let other = offers.make(Arc::clone(&offer), 40, 0);
+        offers.land(other, offer.first(begin, u64::MAX, 40).unwrap());
+        let id = offers.make(Arc::clone(&offer), len, 0);
+        let free = starts_of(&offers.legal(id));
+        let expected: Vec<u64> = free
+            .into_iter()
+            .filter(|at| writable.first(*at, len) == Some(*at))
+            .collect();
+        let legal = offers.within(Some(&writable)).legal(id);
+        assert_eq!(starts_of(&legal), expected);
+        for _ in 0..40 {
+            let (from, until) = (rng.below(800), rng.below(800));
+            let within = || {
+                expected
+                    .iter()
+                    .copied()
+                    .filter(|at| (from..until).contains(at))
+            };
+            assert_eq!(legal.first(from, until), within().next());
+            assert_eq!(legal.last(until, from), within().next_back());
+        }
+    }
+}
+
+fn starts_of(legal: &Legal<'_>) -> Vec<u64> {
+    let mut from = 0;
+    std::iter::from_fn(|| {
+        let at = legal.first(from, u64::MAX)?;
+        from = at + 1;
+        Some(at)
+    })
+    .collect()
+}

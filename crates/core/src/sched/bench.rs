@@ -6,7 +6,7 @@ use crate::contract::{Blueprint, Next, Scheduler, View};
 use crate::drive;
 use crate::ids::{IoId, StreamId};
 use crate::io::{DriveDone, Io};
-use crate::offer::Offers;
+use crate::offer::{Offers, Seen};
 use crate::op::{Cost, Op, Status};
 use crate::position::Place;
 use crate::rng::Rng;
@@ -87,7 +87,10 @@ impl<S: Scheduler> Bench<S> {
             oracle: &*oracle,
             capacity: Blocks(1 << 30),
             free: None,
-            offers: &Offers::default(),
+            offers: Seen {
+                offers: &Offers::default(),
+                writable: None,
+            },
             in_flight: self.on_drive,
             depth: 32,
         };

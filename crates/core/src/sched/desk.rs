@@ -181,7 +181,7 @@ impl Desk {
             oracle: &*self.oracle,
             capacity: Blocks(100),
             free: Some(&self.free),
-            offers: &self.offers,
+            offers: self.offers.within(None),
             in_flight: 0,
             depth: 1,
         };

@@ -142,7 +142,8 @@ impl Stack {
     fn dispatch(&mut self, now: Instant, drive: DriveId) -> bool {
         let queue = &mut self.queues[drive.index()];
         let free = self.placement.free(drive);
-        let known = (&self.graph, &self.offers);
+        let offers = self.offers.within(self.placement.writable(drive));
+        let known = (&self.graph, offers);
         let next = queue.next(now, free, known, &self.streams);
         self.note_timer(drive);
         match next {

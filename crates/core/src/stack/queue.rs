@@ -13,7 +13,7 @@ use crate::freemap::{FreeMap, Slot};
 use crate::ids::IoId;
 use crate::io::{Command, DriveDone, Io};
 use crate::measure::Measure;
-use crate::offer::Offers;
+use crate::offer::Seen;
 use crate::op::{Failure, Op, Status};
 use crate::position::Search;
 use crate::registry::Kind;
@@ -312,7 +312,7 @@ impl Queue {
         &mut self,
         now: Instant,
         free: Option<&FreeMap>,
-        (graph, offers): (&Graph, &Offers),
+        (graph, offers): (&Graph, Seen<'_>),
         streams: &Streams,
     ) -> Option<Dispatch> {
         if self.full() {

@@ -14,7 +14,7 @@ use nearslot_core::drive::hdd::{HddBlueprint, Mechanics};
 use nearslot_core::freemap::FreeMap;
 use nearslot_core::ids::{IoId, StreamId};
 use nearslot_core::io::{Command, Io};
-use nearslot_core::offer::{Legal, Offers};
+use nearslot_core::offer::{Legal, Offers, Seen};
 use nearslot_core::op::Op;
 use nearslot_core::position::{
     ArmPosition, Candidate, Choice, FreePlace, Landing, Place, Predicted, Search,
@@ -172,7 +172,10 @@ impl<'a> Desk<'a> {
             oracle: &self.oracle,
             capacity: self.drive.capacity(),
             free: None,
-            offers: &Offers::default(),
+            offers: Seen {
+                offers: &Offers::default(),
+                writable: None,
+            },
             in_flight: 0,
             depth: 1,
         };
@@ -189,7 +192,10 @@ impl<'a> Desk<'a> {
             oracle: &self.oracle,
             capacity: self.drive.capacity(),
             free: None,
-            offers: &Offers::default(),
+            offers: Seen {
+                offers: &Offers::default(),
+                writable: None,
+            },
             in_flight: 0,
             depth: 1,
         };

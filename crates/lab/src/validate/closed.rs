@@ -7,7 +7,7 @@ use nearslot_core::contract::{Blueprint, Drive, Next, Oracle, Scheduler, View};
 use nearslot_core::drive::hdd::HddBlueprint;
 use nearslot_core::ids::{IoId, StreamId};
 use nearslot_core::io::{Command, DriveDone, Io};
-use nearslot_core::offer::Offers;
+use nearslot_core::offer::{Offers, Seen};
 use nearslot_core::op::Op;
 use nearslot_core::stream::Streams;
 use nearslot_core::units::Instant;
@@ -111,7 +111,10 @@ impl Closed {
             oracle: &*self.oracle,
             capacity: drive.capacity(),
             free: None,
-            offers: &Offers::default(),
+            offers: Seen {
+                offers: &Offers::default(),
+                writable: None,
+            },
             in_flight: 0,
             depth: 1,
         };

@@ -146,7 +146,7 @@ impl Two {
             oracle: &*self.oracle,
             capacity: Blocks(self.capacity),
             free: None,
-            offers: &self.offers,
+            offers: self.offers.within(None),
             in_flight: 0,
             depth: 1,
         };

@@ -12,7 +12,7 @@ use nearslot_core::drive;
 use nearslot_core::freemap::{FreeMap, Slot};
 use nearslot_core::ids::{IoId, StreamId};
 use nearslot_core::io::{Command, DriveDone, Io};
-use nearslot_core::offer::Offers;
+use nearslot_core::offer::{Offers, Seen};
 use nearslot_core::op::Op;
 use nearslot_core::position::Search;
 use nearslot_core::registry::DriveEnv;
@@ -239,7 +239,10 @@ impl Rig {
                 oracle: &*self.oracle,
                 capacity: self.capacity,
                 free: Some(&self.slots),
-                offers: &Offers::default(),
+                offers: Seen {
+                    offers: &Offers::default(),
+                    writable: None,
+                },
                 in_flight: 0,
                 depth: 1,
             };
