@@ -436,11 +436,11 @@ impl Bits<'_> {
 ///
 /// So an offer is free space cut by ranges, and nothing of that is copied.
 pub trait Writable: std::fmt::Debug {
-    /// The lowest block from `from` on where a write of `len` blocks may begin.
-    fn first(&self, from: u64, len: u64) -> Option<u64>;
+    /// The lowest block from `from` on, below `until`, where a write of `len` blocks may begin.
+    fn first(&self, from: u64, until: u64, len: u64) -> Option<u64>;
 
-    /// The highest block below `until` where it may.
-    fn last(&self, until: u64, len: u64) -> Option<u64>;
+    /// The highest block below `until`, not below `from`, where it may.
+    fn last(&self, until: u64, from: u64, len: u64) -> Option<u64>;
 }
 
 /// What of an offer is to be had at this instant: where a write of so many blocks may begin.
@@ -489,7 +489,7 @@ impl<'a> Legal<'a> {
         loop {
             let at = self.offer.first(from, until, self.len)?;
             if let Some(writable) = self.writable {
-                let next = writable.first(at, self.len)?;
+                let next = writable.first(at, until, self.len)?;
                 if next != at {
                     from = next;
                     continue;
@@ -508,7 +508,7 @@ impl<'a> Legal<'a> {
         loop {
             let at = self.offer.last(until, from, self.len)?;
             if let Some(writable) = self.writable {
-                let next = writable.last(at + 1, self.len)?;
+                let next = writable.last(at + 1, from, self.len)?;
                 if next != at {
                     until = next + 1;
                     continue;

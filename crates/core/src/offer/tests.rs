@@ -347,14 +347,15 @@ fn nobody_lands_where_another_one_is_or_was_since_its_epoch() {
 struct Every(u64, BTreeSet<u64>);
 
 impl Writable for Every {
-    fn first(&self, from: u64, len: u64) -> Option<u64> {
+    fn first(&self, from: u64, until: u64, len: u64) -> Option<u64> {
         let fits = |at: &&u64| len <= self.0 - **at % self.0;
-        self.1.range(from..).find(fits).copied()
+        self.1.range(from..until.max(from)).find(fits).copied()
     }
 
-    fn last(&self, until: u64, len: u64) -> Option<u64> {
+    fn last(&self, until: u64, from: u64, len: u64) -> Option<u64> {
         let fits = |at: &&u64| len <= self.0 - **at % self.0;
-        self.1.range(..until).rev().find(fits).copied()
+        let mut range = self.1.range(from.min(until)..until).rev();
+        range.find(fits).copied()
     }
 }
 
@@ -379,7 +380,7 @@ fn a_write_begins_where_writes_may_begin_at_all() {
         let free = starts_of(&offers.legal(id));
         let expected: Vec<u64> = free
             .into_iter()
-            .filter(|at| writable.first(*at, len) == Some(*at))
+            .filter(|at| writable.first(*at, u64::MAX, len) == Some(*at))
             .collect();
         let legal = offers.within(Some(&writable)).legal(id);
         assert_eq!(starts_of(&legal), expected);
