@@ -97,7 +97,7 @@ fuzz: rust ## Ten seconds of random bytes into the trace readers (also part of `
 	$(LINTED) $(CARGO) test --workspace --test it --locked -q fuzz_readers::
 
 web: node $(BROWSER) ## The page: types, unit tests, reproducible build, browser test
-	cd web && npm ci --no-audit --no-fund && npm test
+	cd web && npm ci --no-audit --no-fund && $(LINTED) npm test
 
 python: $(VENV)/installed ## The Python package: build, install, lint, tests
 	$(VENV)/bin/ruff format --check python crates/python

@@ -146,8 +146,8 @@ describe("the arm's way", () => {
     expect(inPlace).toBeGreaterThan(100);
     expect(inPlace).not.toBe(eager);
     // Of eager writes nothing is said where there are none.
-    expect(await page.locator("#arm .rail").innerText()).toContain("eager write");
-    expect(await other.page.locator("#arm .rail").innerText()).not.toContain("eager write");
+    expect(await page.locator("#arm .rail").innerText()).toContain("eager or range write");
+    expect(await other.page.locator("#arm .rail").innerText()).not.toContain("eager or range write");
     await page.context().close();
     await other.page.context().close();
   });
@@ -180,7 +180,7 @@ describe("the arm's way", () => {
       await page.mouse.move(box.x + (box.width * step) / 60, box.y + box.height / 2);
     }
     const words = await readout.innerText();
-    expect(words).toMatch(/^(read|eager write), started at [0-9.]+\u202f(ms|s)/);
+    expect(words).toMatch(/^(read|eager or range write), started at [0-9.]+\u202f(ms|s)/);
     for (const part of ["cylinder", "overhead", "seek", "rotation", "transfer"]) expect(words).toContain(part);
     await page.context().close();
   });

@@ -50,6 +50,7 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:
   nearslot compare mytrace.blktrace.0 --sched fcfs,look,satf --html report.html
   nearslot compare mytrace.csv --vary sched=fcfs,satf --vary depth=1,8,64 --replay closed --baseline fcfs
+  nearslot compare mytrace.csv --offer track,group,disk --sched satf    what range writes would gain
   nearslot compare scenario.toml --vary drive=seagate-cheetah-9lp,modern-20tb
   nearslot compare --workload iometer --vary depth=1,4,16,64 --sched look,satf")]
     Compare(CompareArgs),
@@ -358,6 +359,11 @@ pub(crate) struct ScenarioArgs {
     /// How large the caches are that --cache names: bytes, lines, or a share of what the trace asks for; several are compared
     #[arg(long, value_name = "SIZE")]
     pub(crate) cache_size: Option<String>,
+    /// What a write may land in: free space on the track of its home, in its group, or anywhere on the disk, wherever that is quickest;
+    /// short for --place offering:within=... (see `nearslot show offering`), beside what --place says. Several are compared, also with
+    /// the placement that would do without
+    #[arg(long, value_name = "track|group|disk")]
+    pub(crate) offer: Option<String>,
     /// How arrivals are made of the trace: open, closed, dependent [default: open]
     #[arg(long, value_name = "MODE")]
     pub(crate) replay: Option<String>,

@@ -75,7 +75,7 @@ pub struct Origin {
     pub request: Option<RequestId>,
     /// The number of its step, which no other one ever has.
     pub step: StepNumber,
-    /// Whether its address was open until it started.
+    /// Whether its address was open until it started, as of eager and range writes.
     pub open: bool,
     /// What it brings from the drive or puts there.
     pub moves: Moves,

@@ -10,8 +10,11 @@
 //! reads another copy instead, RAID-5 computes the block from the others of its stripe. If nothing stands in for it,
 //! the steps that wait for the failed one never start, and its request fails.
 
+use std::sync::Arc;
+
 use crate::ids::DriveId;
 use crate::io::{Data, Tag};
+use crate::offer::Offer;
 use crate::op::{Failure, Op};
 use crate::units::{Blocks, Pba};
 
@@ -39,6 +42,9 @@ pub enum Target {
     Open(Pba),
     /// Somewhere in what its request offers; schedulers that go by address take it for one to this block.
     Offered(Pba),
+    /// Somewhere in what the plan offers by this number, as far as writes may begin there
+    /// ([`Placement::writable`](crate::contract::Placement::writable)); schedulers that go by address take it for one to this block.
+    Among(Pba, u32),
 }
 
 /// An I/O that a placement wants done, before the stack gives it a name.
@@ -151,6 +157,8 @@ pub struct Plan {
     pub pinned: Option<(Tag, Pba)>,
     /// What the failure of an I/O that has just ended leads to.
     pub instead: Instead,
+    /// What range writes among the steps offer.
+    pub offers: Vec<Arc<Offer>>,
 }
 
 impl Plan {
@@ -235,6 +243,8 @@ impl Plan {
             failure,
             pinned,
             instead,
+            // Only steps speak of them.
+            offers: _,
         } = self;
         let nothing = steps.is_empty() && wake.is_empty() && pinned.is_none();
         let no_gate = open.is_empty() && refused.is_empty() && revoked.is_empty();
@@ -252,6 +262,7 @@ impl Plan {
         self.failure = None;
         self.pinned = None;
         self.instead = Instead::Nothing;
+        self.offers.clear();
     }
 
     fn step(&mut self, step: Step) -> StepIndex {

@@ -1,5 +1,5 @@
 // The arm's way over the cylinders, command by command: sloped while it seeks, level while it waits for the platter. Reads
-// are discs, eager writes filled diamonds, writes in place open ones.
+// are discs, eager and range writes filled diamonds, writes in place open ones.
 
 import { count, duration, tick } from "../format";
 import type { ArmInks } from "../view.svelte";
@@ -23,7 +23,7 @@ export interface Way {
 }
 
 export type Kind = "read" | "eager" | "write";
-const WORDS: Record<Kind, string> = { read: "read", eager: "eager write", write: "write in place" };
+const WORDS: Record<Kind, string> = { read: "read", eager: "eager or range write", write: "write in place" };
 
 /** How far from a mark the cursor still means it, in CSS pixels. */
 const REACH = 28;

@@ -22,7 +22,7 @@ use crate::progress::Progress;
 
 /// `nearslot capacity`.
 pub(crate) fn capacity(args: &CapacityArgs) -> Result<(), Failure> {
-    let mut described = describe(&args.scenario)?;
+    let mut described = describe(&args.scenario, true)?;
     if let Some(word) = &args.scenario.overload {
         let allowed = "left out: a load that is too much is what is looked for, and ends early";
         return Err(Failure::usage(ConfigError::value(

@@ -29,7 +29,7 @@ const SCHEDULERS_DEFAULT: &str = "fcfs,look,mq-deadline,satf";
 
 /// `nearslot run`.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
-    let mut described = describe(&args.scenario)?;
+    let mut described = describe(&args.scenario, false)?;
     if let Some(sched) = &args.sched {
         described.set("sched", sched)?;
     }
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 
 /// `nearslot compare`.
 pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
-    let mut described = describe(&args.scenario)?;
+    let mut described = describe(&args.scenario, true)?;
     vary(&mut described, &args.vary, args.sched.as_deref())?;
     let grid = Grid {
         baseline: args.baseline.clone(),

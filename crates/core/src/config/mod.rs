@@ -167,7 +167,10 @@ impl StackConfig {
             if drive.depth() > 1 && has_arm && free.is_some() {
                 return Err(queue::no_open_addresses(drive.depth(), place).into());
             }
-            lanes.push(self.lane(&*turned, index, &*drive)?);
+            let lane = self.lane(&*turned, index, &*drive)?;
+            let listed = (placement.shape().places, lane.scheduler.places_max());
+            queue::check_listed(&self.parts.of::<dyn Scheduler>().name, listed)?;
+            lanes.push(lane);
             drives.push(drive);
         }
         let memory = self.memory(&placement.shape(), survivors)?;

@@ -61,3 +61,17 @@ pub(super) fn no_open_addresses(depth: u32, placement: &PartConfig) -> ConfigErr
     );
     ConfigError::value(DEPTH_KNOB, &depth.to_string(), &allowed)
 }
+
+/// A scheduler that lists the places of range writes is not given more of them than it lists.
+///
+/// # Errors
+/// The placement makes offers of more.
+pub(super) fn check_listed(scheduler: &str, (places, most): (u64, u64)) -> Result<(), ConfigError> {
+    if places <= most {
+        return Ok(());
+    }
+    let allowed = format!(
+        "a scheduler that lists no places, as satf, where a placement offers up to {places} of them; this one lists {most} at most"
+    );
+    Err(ConfigError::value("sched", scheduler, &allowed))
+}

@@ -306,6 +306,8 @@ pub struct Shape {
     pub spare_time: bool,
     /// Whether it carries out range writes: block n of the volume is block n of its only drive.
     pub offers: bool,
+    /// Places that range writes of its own offer at most; 0 if it makes none.
+    pub places: u64,
 }
 
 impl Shape {
@@ -318,6 +320,7 @@ impl Shape {
             stripe: Blocks(1),
             spare_time: false,
             offers: false,
+            places: 0,
         }
     }
 }

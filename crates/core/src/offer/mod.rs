@@ -343,7 +343,7 @@ impl Offer {
                 let lowest = from.max(*first);
                 let mut before = until.min(bits.end());
                 loop {
-                    let at = bits.last_before(before)?;
+                    let at = bits.last_before(before, true)?;
                     let at = at - at % self.align;
                     if at < lowest {
                         return None;
@@ -354,6 +354,22 @@ impl Offer {
                     }
                     before = at;
                 }
+            }
+        }
+    }
+
+    /// The range that a block lies in which is offered.
+    fn range_of(&self, at: u64) -> Range<u64> {
+        match &self.form {
+            Form::List(ranges) => {
+                let behind = ranges.partition_point(|range| range.end <= at);
+                ranges[behind].clone()
+            }
+            Form::Bits { first, words } => {
+                let first = *first;
+                let bits = Bits { first, words };
+                let hole = bits.last_before(at, false);
+                hole.map_or(first, |hole| hole + 1)..bits.next(at, false).unwrap_or(bits.end())
             }
         }
     }
@@ -406,12 +422,13 @@ impl Bits<'_> {
         self.first + self.words.len() as u64 * 64
     }
 
-    /// The last block before `before` whose bit is set.
-    fn last_before(&self, before: u64) -> Option<u64> {
+    /// The last block before `before` whose bit is set, or is not set.
+    fn last_before(&self, before: u64, set: bool) -> Option<u64> {
         let bit = before.checked_sub(self.first + 1)?;
         let end = (bit / 64) as usize;
-        let here = self.words[end] & (u64::MAX >> (63 - bit % 64));
-        let rest = self.words[..end].iter().copied().rev();
+        let wanted = |word: u64| if set { word } else { !word };
+        let here = wanted(self.words[end]) & (u64::MAX >> (63 - bit % 64));
+        let rest = self.words[..end].iter().map(|word| wanted(*word)).rev();
         let mut words = (0..=end as u64)
             .rev()
             .zip(std::iter::once(here).chain(rest));
@@ -441,6 +458,9 @@ pub trait Writable: std::fmt::Debug {
 
     /// The highest block below `until`, not below `from`, where it may.
     fn last(&self, until: u64, from: u64, len: u64) -> Option<u64>;
+
+    /// How far a write may reach that begins at this block, where one may.
+    fn reach(&self, at: u64) -> u64;
 }
 
 /// What of an offer is to be had at this instant: where a write of so many blocks may begin.
@@ -489,9 +509,10 @@ impl<'a> Legal<'a> {
         loop {
             let at = self.offer.first(from, until, self.len)?;
             if let Some(writable) = self.writable {
-                let next = writable.first(at, until, self.len)?;
-                if next != at {
-                    from = next;
+                let end = self.offer.range_of(at).end.min(until);
+                let next = writable.first(at, end, self.len);
+                if next != Some(at) {
+                    from = next.unwrap_or(end);
                     continue;
                 }
             }
@@ -508,9 +529,10 @@ impl<'a> Legal<'a> {
         loop {
             let at = self.offer.last(until, from, self.len)?;
             if let Some(writable) = self.writable {
-                let next = writable.last(at + 1, from, self.len)?;
-                if next != at {
-                    until = next + 1;
+                let begin = self.offer.range_of(at).start.max(from);
+                let next = writable.last(at + 1, begin, self.len);
+                if next != Some(at) {
+                    until = next.map_or(begin, |next| next + 1);
                     continue;
                 }
             }

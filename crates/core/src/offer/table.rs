@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use slab::Slab;
 
-use super::{Legal, Offer, Refused, Taken, Writable};
+use super::{Legal, Offer, RANGES_MAX, Refused, Taken, Writable};
+use crate::units::Pba;
 
 /// The name of a range write that has not ended; used again afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,7 +67,13 @@ impl<'a> Seen<'a> {
     }
 }
 
+/// Blocks on either side of where a range write might lie that are looked through first for what is left of it.
+const LISTED_WITHIN: u64 = 1 << 19;
+
 impl Offers {
+    /// The epoch of who hears of each completion at once, and says otherwise what is free: a block may be had that nobody is writing.
+    pub const NOW: u64 = u64::MAX - 1;
+
     /// Whether a write of `len` blocks may be made with this offer on a volume of `capacity` blocks. That others have taken all of it is no
     /// mistake: such a write is made, and ends as exhausted.
     ///
@@ -148,6 +155,45 @@ impl Offers {
             }
         };
         left.first(0, u64::MAX, made.len).map(|_| left)
+    }
+
+    /// The same of an offer that is cut by where writes may begin: what is near `near`, as far as a list holds it.
+    pub fn left_near(&self, id: OfferId, near: Pba, writable: &dyn Writable) -> Option<Arc<Offer>> {
+        let made = &self.made[id.key()];
+        let legal = self.within(Some(writable)).legal(id);
+        let end = made.offer.end();
+        let mut reach = LISTED_WITHIN;
+        loop {
+            let within = near.0.saturating_sub(reach)..near.0.saturating_add(reach).min(end);
+            let all = within.start == 0 && within.end == end;
+            let listed = self.listed(made, &legal, writable, within);
+            if !listed.is_empty() || all {
+                let offer = Offer::list(listed, made.offer.align());
+                return offer.ok().map(Arc::new);
+            }
+            reach = reach.saturating_mul(4);
+        }
+    }
+
+    /// Runs of blocks within some where a write may begin and end.
+    fn listed(
+        &self,
+        made: &Made,
+        legal: &Legal<'_>,
+        writable: &dyn Writable,
+        within: Range<u64>,
+    ) -> Vec<Range<u64>> {
+        let (mut listed, mut from) = (Vec::new(), within.start);
+        while listed.len() < RANGES_MAX
+            && let Some(at) = legal.first(from, within.end)
+        {
+            let others = self.taken.lowest(&(at..writable.reach(at)), made.epoch);
+            let end = others.map_or(writable.reach(at), |others| others.start);
+            let end = made.offer.range_of(at).end.min(end);
+            listed.push(at..end);
+            from = end;
+        }
+        listed
     }
 
     /// It begins at this block, which nobody else may have any more.

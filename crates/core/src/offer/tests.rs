@@ -357,6 +357,10 @@ impl Writable for Every {
         let mut range = self.1.range(from.min(until)..until).rev();
         range.find(fits).copied()
     }
+
+    fn reach(&self, at: u64) -> u64 {
+        at - at % self.0 + self.0
+    }
 }
 
 /// As with the pointers of zones: a write begins where one may, if that is offered and nobody has taken it.
@@ -368,10 +372,12 @@ fn a_write_begins_where_writes_may_begin_at_all() {
         let starts: BTreeSet<u64> = (0..20).map(|n| n * zone + rng.below(zone)).collect();
         let writable = Every(zone, starts);
         let begin = rng.below(200);
-        let offer = Arc::new(list(
-            &[begin..begin + 100, begin + 130..begin + 500],
-            1 + rng.below(2),
-        ));
+        let ranges = [begin..begin + 100, begin + 130..begin + 500];
+        let align = 1 + rng.below(2);
+        let offer = Arc::new(match rng.chance(0.5) {
+            true => list(&ranges, align),
+            false => bits(&ranges, begin.saturating_sub(3), align),
+        });
         let mut offers = Offers::default();
         let len = 1 + rng.below(8);
         let other = offers.make(Arc::clone(&offer), 40, 0);

@@ -14,6 +14,7 @@ mod striping;
 
 registry! { dyn Placement;
     linear,
+    offering,
     stripe,
     concat,
     raid5,

@@ -34,9 +34,7 @@ impl Stack {
             self.fulfilled.is_empty(),
             "a request was not told of a step"
         );
-        let offers = self.requests.iter();
-        let offers = offers.filter(|(_, pending)| pending.offer.is_some());
-        assert_eq!(offers.count(), self.offers.len(), "an offer of no request");
+        self.audit_offers();
         self.audit_drives();
         self.audit_timers();
         self.graph.audit();
@@ -46,6 +44,16 @@ impl Stack {
             memory.audit();
         }
         self.queues.iter().for_each(Queue::audit);
+    }
+
+    /// Each offer is of a request, or of a step whose placement makes offers.
+    fn audit_offers(&self) {
+        let requests = self.requests.iter();
+        let of_requests = requests.filter(|(_, pending)| pending.offer.is_some());
+        let steps = self.graph.iter();
+        let of_steps = steps.filter(|(_, step)| matches!(&step.work, Work::Io(io) if io.offers));
+        let made = of_requests.count() + of_steps.count();
+        assert_eq!(made, self.offers.len(), "an offer of nobody");
     }
 
     /// When queues want to be asked again is what they say, one by one.

@@ -230,7 +230,13 @@ impl Stack {
     fn pass_on(&mut self, now: Instant, drive: DriveId, id: IoId) {
         let offer = self.graph.io(id).io.offer;
         let offer = offer.expect("a range write alone is passed on");
-        let Some(offer) = self.offers.left(offer) else {
+        let left = match self.placement.writable(drive) {
+            None => self.offers.left(offer),
+            Some(writable) => self
+                .offers
+                .left_near(offer, self.graph.io(id).io.at, writable),
+        };
+        let Some(offer) = left else {
             return self.exhausted(now, drive, id);
         };
         self.passed_on.push((id, offer));
@@ -286,7 +292,7 @@ impl Stack {
         Origin {
             request: step.request.map(|key| self.requests[key].request.id),
             step: StepNumber::new(started.io.sequence),
-            open: started.io.open,
+            open: started.io.open || started.io.offer.is_some(),
             moves: started.moves(),
             carries: started.carries,
         }

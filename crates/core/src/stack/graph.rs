@@ -89,6 +89,8 @@ pub(super) struct OpenIo {
     pub(super) io: Io,
     /// The next of its alternatives, round in a ring; itself if it has none.
     pub(super) alternative: IoId,
+    /// Whether its offer is its own, and not that of its request.
+    pub(super) offers: bool,
 }
 
 impl OpenIo {
@@ -313,10 +315,12 @@ impl Graph {
         found.expect("what is pinned waits").id
     }
 
-    /// A range write starts, and moves this part of the volume.
+    /// A range write starts. One of a client moves the part of the volume where it lands from then on.
     pub(super) fn landed(&mut self, id: IoId, data: Data) {
         let io = self.io_mut(id);
-        io.data = io.data.map(|_| data);
+        if !io.offers {
+            io.data = io.data.map(|_| data);
+        }
     }
 
     /// An open I/O has started: it cannot be pinned any more.

@@ -34,6 +34,7 @@ fn io(id: IoId, open: bool) -> Work {
             place: Place::default(),
         },
         alternative: id,
+        offers: false,
     })
 }
 

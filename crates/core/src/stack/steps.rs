@@ -3,8 +3,11 @@
 use super::dispatch::Below;
 use super::graph::{Edges, OpenIo, OpenParity, Work};
 use super::{Action, Stack};
+use std::sync::Arc;
+
 use crate::ids::{DriveId, IoId, StreamId};
 use crate::io::{DriveDone, Io, Moves, Origin, StepNumber, Tag};
+use crate::offer::{Offer, Offers};
 use crate::op::{Failure, Op, Status};
 use crate::plan::{Instead, Parity, Plan, PlannedIo, Step, StepIndex, Target};
 use crate::units::{Blocks, Instant, Pba};
@@ -27,7 +30,7 @@ impl Stack {
         }
         // Mostly there is one, which waits for nothing.
         if let ([Step::Io(only)], []) = (plan.steps.as_slice(), plan.edges.as_slice()) {
-            let id = self.add_io(now, request, only, &[]);
+            let id = self.add_io(now, request, only, (&[], &plan.offers));
             self.names.clear();
             self.names.push(id);
             self.begin(now, id);
@@ -42,7 +45,7 @@ impl Stack {
         names.clear();
         for step in &plan.steps {
             let id = match step {
-                Step::Io(planned) => self.add_io(now, request, planned, &names),
+                Step::Io(planned) => self.add_io(now, request, planned, (&names, &plan.offers)),
                 Step::Gate(tag) => self.add_awaited(request, Work::Gate(*tag)),
                 Step::Parity(parity) => self.add_parity(request, parity),
             };
@@ -71,13 +74,22 @@ impl Stack {
         now: Instant,
         request: Option<usize>,
         planned: &PlannedIo,
-        names: &[IoId],
+        (names, offers): (&[IoId], &[Arc<Offer>]),
     ) -> IoId {
         let id = self.graph.next_name();
-        let (at, open, offered) = match planned.target {
-            Target::At(at) => (at, false, false),
-            Target::Open(near) => (near, true, false),
-            Target::Offered(near) => (near, false, true),
+        let (at, open, offer) = match planned.target {
+            Target::At(at) => (at, false, None),
+            Target::Open(near) => (near, true, None),
+            Target::Offered(near) => (
+                near,
+                false,
+                request.and_then(|key| self.requests[key].offer),
+            ),
+            Target::Among(near, number) => {
+                let offer = Arc::clone(&offers[number as usize]);
+                let made = self.offers.make(offer, planned.len.0, Offers::NOW);
+                (near, false, Some(made))
+            }
         };
         let number = self.next_number();
         let asked = request.map(|key| &self.requests[key].request);
@@ -88,9 +100,7 @@ impl Stack {
             op: planned.op,
             at,
             open,
-            offer: request
-                .filter(|_| offered)
-                .and_then(|key| self.requests[key].offer),
+            offer,
             len: planned.len,
             arrived: asked.map_or(now, |request| request.arrived),
             priority: asked.map_or(0, |request| request.priority),
@@ -111,6 +121,7 @@ impl Stack {
             carries: None,
             io,
             alternative: id,
+            offers: matches!(planned.target, Target::Among(..)),
         });
         // What is not awaited may outlive its request.
         let request = request.filter(|_| planned.awaited);
@@ -182,9 +193,12 @@ impl Stack {
             of.drive, drive,
             "drive {drive:?} completed an I/O of another"
         );
+        let own = of.offers.then_some(of.io.offer).flatten();
         self.placement
             .done(now, of.tag, drive, done, &drives, &mut plan);
-        if done.status == Status::Failed(Failure::Medium) {
+        if let Some(offer) = own {
+            self.offers.end(offer);
+        } else if done.status == Status::Failed(Failure::Medium) {
             self.try_elsewhere(drive, done, &mut plan);
         }
         if plan.is_empty() && self.graph.is_last(done.io) {
@@ -390,6 +404,9 @@ impl Stack {
         }
         if let Work::Io(io) = &step.work {
             self.skipped.push((io.tag, io.drive));
+            if let Some(offer) = io.io.offer.filter(|_| io.offers) {
+                self.offers.end(offer);
+            }
         }
         if let Some(key) = step.request {
             self.requests[key].fail(failure);

@@ -363,6 +363,7 @@ impl Placement for EagerCopies {
             stripe: self.chunk,
             spare_time: true,
             offers: false,
+            places: 0,
         }
     }
 

@@ -91,7 +91,7 @@ fn ends(copies: &mut EagerCopies, planned: &PlannedIo, status: Status, out: &mut
     let at = match planned.target {
         Target::At(at) => at,
         Target::Open(_) => copies.at(planned.drive, copies.underway[planned.tag.0 as usize].slot),
-        Target::Offered(_) => panic!("clients offer nothing"),
+        Target::Offered(_) | Target::Among(..) => panic!("clients offer nothing"),
     };
     let done = DriveDone {
         io: crate::ids::IoId(0),

@@ -478,6 +478,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
             stripe: chunk,
             spare_time: true,
             offers: false,
+            places: 0,
         }
     }
 

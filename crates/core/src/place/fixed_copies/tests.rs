@@ -119,7 +119,9 @@ fn reads(plan: &Plan) -> Vec<(DriveId, Pba, Blocks)> {
     let reads = plan.ios().filter(|io| io.op == Op::Read);
     let place = |io: &PlannedIo| match io.target {
         Target::At(at) => (io.drive, at, io.len),
-        Target::Open(_) | Target::Offered(_) => panic!("copies have fixed places"),
+        Target::Open(_) | Target::Offered(_) | Target::Among(..) => {
+            panic!("copies have fixed places")
+        }
     };
     reads.map(place).collect()
 }

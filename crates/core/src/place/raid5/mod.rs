@@ -340,6 +340,7 @@ impl Placement for Raid5 {
             stripe,
             spare_time: true,
             offers: false,
+            places: 0,
         }
     }
 

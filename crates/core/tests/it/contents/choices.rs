@@ -8,6 +8,7 @@ use nearslot_core::contract::{Drives, Persistent, Placement, Shape};
 use nearslot_core::freemap::{FreeMap, Slot};
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{DriveDone, Tag};
+use nearslot_core::offer::Writable;
 use nearslot_core::op::Op;
 use nearslot_core::plan::{Plan, PlannedIo, Target};
 use nearslot_core::position::Search;
@@ -87,7 +88,9 @@ impl Watched {
                         self.places.insert((chunk, io.drive), at + Blocks(block));
                         None
                     }
-                    Target::Offered(_) => panic!("nobody offers anything here"),
+                    Target::Offered(_) | Target::Among(..) => {
+                        panic!("nobody offers anything here")
+                    }
                 };
             }
         }
@@ -179,6 +182,10 @@ impl Placement for Watched {
             }
         }
         self.learn(out);
+    }
+
+    fn writable(&self, drive: DriveId) -> Option<&dyn Writable> {
+        self.inner.writable(drive)
     }
 
     fn free(&self, drive: DriveId) -> Option<&FreeMap> {
@@ -316,7 +323,7 @@ pub(crate) fn check_lone_reads(fault: Fault) {
 }
 
 pub(crate) fn check_space(fault: Fault) {
-    for setup in SETUPS.iter().filter(|setup| setup.maps()) {
+    for setup in SETUPS.iter().filter(|setup| setup.has_slots()) {
         let (mut rig, seen) = watched(setup, "satf_ew", fault);
         let mut rng = Rng::stream(2, "space");
         let free = seen.free.load(Ordering::Relaxed);

@@ -6,6 +6,7 @@ use nearslot_core::freemap::{FreeMap, Slot};
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{DriveDone, Tag};
 use nearslot_core::measure::Tell;
+use nearslot_core::offer::Writable;
 use nearslot_core::op::{Op, Status};
 use nearslot_core::plan::{Edge, Instead, Plan, Step, StepIndex};
 use nearslot_core::request::Request;
@@ -113,6 +114,10 @@ impl Placement for Careless {
     fn plan(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
         self.inner.plan(now, request, drives, out);
         self.forget(out);
+    }
+
+    fn writable(&self, drive: DriveId) -> Option<&dyn Writable> {
+        self.inner.writable(drive)
     }
 
     fn free(&self, drive: DriveId) -> Option<&FreeMap> {

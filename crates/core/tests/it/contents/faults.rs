@@ -10,6 +10,7 @@ use nearslot_core::contract::{Drives, Oracle, Persistent, Placement, Shape};
 use nearslot_core::freemap::{FreeMap, Slot};
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{DriveDone, Tag};
+use nearslot_core::offer::Writable;
 use nearslot_core::op::Op;
 use nearslot_core::plan::{Plan, Step};
 use nearslot_core::request::Request;
@@ -127,6 +128,10 @@ impl Placement for Faulty {
                 self.inner.idle(now, DriveId(drive), drives, out);
             }
         }
+    }
+
+    fn writable(&self, drive: DriveId) -> Option<&dyn Writable> {
+        self.inner.writable(drive)
     }
 
     fn free(&self, drive: DriveId) -> Option<&FreeMap> {

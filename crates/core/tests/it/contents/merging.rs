@@ -56,7 +56,8 @@ fn nothing_waits_for_ever_before_a_queue_that_takes_few() {
 fn what_is_read_is_what_was_written_over_drives_that_sort_by_themselves() {
     let mut scheds = sched::TABLE.iter().cycle();
     // A drive that sorts does not tell where its heads are: nothing chooses a slot by that.
-    for (number, setup) in SETUPS.iter().filter(|setup| !setup.maps()).enumerate() {
+    let slots = SETUPS.iter().filter(|setup| !setup.has_slots());
+    for (number, setup) in slots.enumerate() {
         let setup = &merging(setup, ["none", "contiguous"][number % 2]);
         let spec = scheds.next().expect("it goes round");
         named(setup, "sorting disk", spec.name, || {

@@ -21,6 +21,7 @@ mod medium;
 mod merging;
 mod model;
 mod moves;
+mod offering;
 mod parity;
 mod random;
 mod rig;

@@ -90,6 +90,8 @@ pub(crate) struct Contents {
     pub(crate) loses: bool,
     /// By drive, each with the command that carries it out.
     pub(super) running: Vec<Vec<(IoId, Running)>>,
+    /// Range writes that drives have which choose the place.
+    pub(crate) landing: BTreeSet<IoId>,
     /// What the next command of each drive carries out.
     joining: Vec<Vec<Running>>,
     /// By block of the volume, in the order of submission.
@@ -146,6 +148,7 @@ impl Contents {
             below: vec![Below::default(); drives],
             loses: false,
             running: (0..drives).map(|_| Vec::new()).collect(),
+            landing: BTreeSet::new(),
             joining: (0..drives).map(|_| Vec::new()).collect(),
             history: vec![Vec::new(); blocks as usize],
             last_read: vec![None; blocks as usize],
@@ -337,7 +340,10 @@ impl Contents {
         self.running[drive.index()] = others;
         let ended: Vec<(IoId, Running)> = ended;
         assert!(!ended.is_empty(), "{:?} did not run", done.io);
-        for (_, part) in ended {
+        for (_, mut part) in ended {
+            if self.landing.remove(&done.io) {
+                part.command.at = done.at;
+            }
             self.part_done(drive, part, done, deed);
         }
     }

@@ -325,7 +325,11 @@ impl Rig {
                 Action::Fold { into, of, at } => self.contents.folds(into, of, at),
                 Action::Compute { origin, written } => self.contents.computed(&origin, written),
                 Action::Move(one) => self.contents.moves(&one),
-                Action::Offer { .. } => panic!("nobody offers anything here"),
+                Action::Offer { drive, io } => {
+                    self.contents.landing.insert(io);
+                    let offer = self.stack.offered(io);
+                    self.drives[drive.index()].offer(io, offer);
+                }
                 Action::Recall { origin, len } => self.contents.recalled(&origin, len),
                 Action::Reply(reply) => {
                     self.failed += u64::from(!reply.status.is_done());

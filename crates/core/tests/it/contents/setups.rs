@@ -79,7 +79,7 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    const fn new(place: &'static str, copies: usize, foreground: usize) -> Setup {
+    pub(crate) const fn new(place: &'static str, copies: usize, foreground: usize) -> Setup {
         Setup {
             place,
             copies,
@@ -107,7 +107,7 @@ impl Setup {
         Setup { writes, ..self }
     }
 
-    const fn chunk(self, chunk: u64) -> Setup {
+    pub(crate) const fn chunk(self, chunk: u64) -> Setup {
         Setup { chunk, ..self }
     }
 
@@ -128,6 +128,11 @@ impl Setup {
 
     /// Whether a map says where blocks lie: writes go anywhere, and what was discarded lies nowhere.
     pub(crate) fn maps(&self) -> bool {
+        self.has_slots() || self.name() == "offering"
+    }
+
+    /// The same, with drives cut into slots that are free or not.
+    pub(crate) fn has_slots(&self) -> bool {
         matches!(self.name(), "eager" | "ew_array" | "distorted_mirror")
     }
 
@@ -371,6 +376,10 @@ pub(crate) const SETUPS: &[Setup] = &[
     )
     .buffer(3),
     Setup::new("concat:disks=3", 1, 1).chunk(1),
+    Setup::new("offering", 1, 1),
+    Setup::new("offering:within=disk:dilution=1.05", 1, 1),
+    Setup::new("offering:within=group:dilution=2:unit_blocks=4", 1, 1).chunk(4),
+    Setup::new("offering:within=disk:dilution=1.5:unit_blocks=12", 1, 1).chunk(12),
     Setup::new("eager:map=virtual_log:map_tracks=4", 1, 1),
     Setup::new("eager:dilution=1.25:map=log:home=drive:compact=true", 1, 1),
     Setup::new("ew_array:dm=2:stripe_kib=8:map=log:home=drive", 2, 1),

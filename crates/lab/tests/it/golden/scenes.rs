@@ -178,6 +178,9 @@ fn schedulers() -> Vec<Group> {
 /// Settings of placements: every map, few and many copies in the foreground, little and much room.
 const PLACEMENTS: &[&str] = &[
     "linear",
+    "offering",
+    "offering:within=track:dilution=1.5:unit_blocks=4",
+    "offering:within=disk:dilution=1.05",
     "stripe:disks=3:stripe_kib=3",
     "concat:disks=2",
     "raid5:disks=3:strip_kib=4",

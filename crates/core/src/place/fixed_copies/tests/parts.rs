@@ -17,7 +17,9 @@ fn writes(plan: &Plan) -> Vec<(u16, u64, u64, bool)> {
     let writes = plan.ios().filter(|io| io.op == Op::Write);
     let told = |io: &PlannedIo| match io.target {
         Target::At(at) => (io.drive.0, at.0, io.len.0, io.alternative),
-        Target::Open(_) | Target::Offered(_) => panic!("copies have fixed places"),
+        Target::Open(_) | Target::Offered(_) | Target::Among(..) => {
+            panic!("copies have fixed places")
+        }
     };
     writes.map(told).collect()
 }
