@@ -17,6 +17,7 @@ mod default_drive;
 mod docs;
 mod hitrate;
 mod interrupted;
+mod offer;
 mod outputs;
 mod reading;
 mod span;

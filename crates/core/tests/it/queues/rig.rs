@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use nearslot_core::config::PartConfig;
-use nearslot_core::contract::{Blueprint, Drive, Merging, Scheduler};
+use nearslot_core::contract::{Blueprint, Drive, Merging, Placement, Scheduler};
 use nearslot_core::ids::{DriveId, IoId, RequestId};
 use nearslot_core::io::{Command, DriveDone, Origin, Unwritten};
 use nearslot_core::op::{Failure, Op, Status};
@@ -64,6 +64,17 @@ impl Rig {
             memo: &Forgetful,
             survivors: None,
         });
+        let place = place.expect("it has no knobs");
+        Rig::placed(place, blueprint, scheduler, merging)
+    }
+
+    /// Over a drive, under this placement.
+    pub(crate) fn placed(
+        place: Box<dyn Placement>,
+        blueprint: &dyn Blueprint,
+        scheduler: Box<dyn Scheduler>,
+        merging: Merging,
+    ) -> Rig {
         let drive = blueprint.drive();
         let lane = Lane {
             scheduler,
@@ -74,7 +85,7 @@ impl Rig {
             lands: drive.lands(),
         };
         Rig {
-            stack: Stack::new(place.expect("it has no knobs"), vec![lane]),
+            stack: Stack::new(place, vec![lane]),
             drive,
             now: Instant::ZERO,
             replies: Vec::new(),

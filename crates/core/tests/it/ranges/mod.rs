@@ -12,6 +12,7 @@
 mod choice;
 mod client;
 mod cuts;
+mod planned;
 mod prices;
 
 use nearslot_core::contract::{Blueprint, Merging};

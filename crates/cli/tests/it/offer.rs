@@ -1,0 +1,180 @@
+//! `--offer`: what range writes would be worth to a trace, beside what would do without them.
+
+use serde_json::{Value, json};
+
+use crate::common::{Desk, given, nearslot, told, word};
+
+/// Writes of 4 KiB all over 64 MiB, and some that are no whole units.
+fn trace(desk: &Desk) -> std::path::PathBuf {
+    let mut text = String::from("time_us,lba,blocks,op\n");
+    for number in 0..1_500_u64 {
+        let page = number * 7_919 % 16_384;
+        let (skip, op) = (
+            u64::from(number % 50 == 49),
+            ["W", "W", "R"][number as usize % 3],
+        );
+        text += &format!("{},{},8,{op}\n", number * 1_000, page * 8 + skip);
+    }
+    desk.file("scattered.csv", text)
+}
+
+fn words<'a>(trace: &'a std::path::Path, command: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let all = [
+        command,
+        word(trace),
+        "--replay",
+        "closed",
+        "--format",
+        "json",
+    ];
+    let drive = ["--drive", "hp-c2247a"]
+        .iter()
+        .filter(|_| !more.contains(&"--drive"));
+    let all = all.iter().chain(drive).chain(more);
+    all.copied().collect()
+}
+
+fn runs(trace: &std::path::Path, command: &str, more: &[&str]) -> Vec<Value> {
+    let output = nearslot(&words(trace, command, more));
+    assert!(output.status.success(), "{}", told(&output));
+    let found: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    found["runs"].as_array().expect("runs").clone()
+}
+
+/// What a run may land in, and the mean of its writes.
+fn landing(run: &Value) -> (Value, f64) {
+    let place = &run["config"]["place"];
+    let name = if place["name"] == "offering" {
+        &place["within"]
+    } else {
+        &place["name"]
+    };
+    (
+        name.clone(),
+        run["writes"]["mean_ms"].as_f64().expect("it writes"),
+    )
+}
+
+#[test]
+fn what_is_offered_is_compared_with_what_is_not() {
+    let desk = Desk::new();
+    let trace = trace(&desk);
+    let offers = ["--sched", "satf", "--offer", "track,group,disk"];
+    let found: Vec<(Value, f64)> = runs(&trace, "compare", &offers)
+        .iter()
+        .map(landing)
+        .collect();
+    let names: Vec<&Value> = found.iter().map(|(name, _)| name).collect();
+    assert_eq!(json!(names), json!(["linear", "track", "group", "disk"]));
+    let means: Vec<f64> = found.iter().map(|(_, mean)| *mean).collect();
+    assert!(
+        means.is_sorted_by(|one, next| one > next),
+        "the wider, the sooner: {means:?}"
+    );
+    // Beside what --place names.
+    let offers = [
+        "--sched",
+        "satf",
+        "--offer",
+        "disk",
+        "--place",
+        "eager:dilution=1.25",
+    ];
+    let found: Vec<Value> = runs(&trace, "compare", &offers)
+        .iter()
+        .map(|run| landing(run).0)
+        .collect();
+    assert_eq!(json!(found), json!(["eager", "disk"]));
+    let found = runs(&trace, "run", &["--sched", "look", "--offer", "group"]);
+    assert_eq!(landing(&found[0]).0, "group");
+    let counted = &found[0]["measures"]["place"];
+    assert!(counted["in_place"].as_u64() > Some(10), "{counted}");
+    assert!(counted["range_writes"].as_u64() > Some(900), "{counted}");
+}
+
+/// A drive that chooses by itself gets a list of what is free.
+#[test]
+fn a_drive_with_a_queue_chooses_among_what_is_offered() {
+    let desk = Desk::new();
+    let trace = trace(&desk);
+    let drive = [
+        "--sched",
+        "fcfs",
+        "--drive",
+        "hp-c2247a:queue_depth=8",
+        "--offer",
+        "track,disk",
+    ];
+    let means: Vec<f64> = runs(&trace, "compare", &drive)
+        .iter()
+        .map(|run| landing(run).1)
+        .collect();
+    assert!(means.is_sorted_by(|one, next| one > next), "{means:?}");
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let desk = Desk::new();
+    let trace = trace(&desk);
+    for (command, more, expected) in [
+        (
+            "compare",
+            &["--offer", "near"][..],
+            "offering.within = near (allowed: one of track, group, disk)",
+        ),
+        (
+            "run",
+            &["--offer", "track,disk"],
+            "one value; `nearslot compare` takes several",
+        ),
+        (
+            "run",
+            &["--offer", "track", "--drive", "nvme-tlc-1tb"],
+            "group or disk: the drive has no tracks",
+        ),
+        (
+            "compare",
+            &[
+                "--offer",
+                "disk",
+                "--drive",
+                "desktop-7200-90mb",
+                "--sched",
+                "expand",
+            ],
+            "sched = expand (allowed: a scheduler that lists no places",
+        ),
+        ("compare", &["--offer", "disk,disk"], "each value once"),
+        (
+            "run",
+            &["--place", "offering:within=track:unit_blocks=64"],
+            "at least one unit of 64 blocks free of the shortest track, which has 56 blocks",
+        ),
+        (
+            "run",
+            &["--place", "offering:dilution=1.001:unit_blocks=2048"],
+            "at least one unit of 2048 blocks free of a group",
+        ),
+    ] {
+        let output = nearslot(&words(&trace, command, more));
+        assert_eq!(output.status.code(), Some(2), "{more:?}: {}", told(&output));
+        let told = told(&output);
+        assert!(told.contains(expected), "{more:?}: {told}");
+    }
+    let range_writes = [
+        "run",
+        "--workload",
+        "ranges",
+        "--drive",
+        "hp-c2247a",
+        "--offer",
+        "group",
+    ];
+    let output = nearslot(&range_writes);
+    assert!(
+        told(&output).contains("place = linear"),
+        "{}",
+        told(&output)
+    );
+    assert_eq!(given(&output), "");
+}
