@@ -312,7 +312,7 @@ impl Offering {
     fn offer(&mut self, piece: Piece, out: &mut Plan) {
         self.counts.range_writes += 1;
         let write = self.range_write(piece, out);
-        if self.has_room(piece.units) {
+        if self.waiting.is_empty() && self.fits(piece.units) {
             self.promised += piece.units;
             out.io(write);
             return;
@@ -330,24 +330,21 @@ impl Offering {
         write.tag.0 as usize
     }
 
-    /// Whether so many units are free that nobody else is to have. What nobody else waits for may always be tried.
-    fn has_room(&self, units: u64) -> bool {
-        let fits = self.promised == 0 || self.promised + units <= self.space.free();
-        self.waiting.is_empty() && fits
+    /// Whether so many units are free that nobody else is to have. Alone a write may always be tried.
+    fn fits(&self, units: u64) -> bool {
+        self.promised == 0 || self.promised + units <= self.space.free()
     }
 
     /// Lets range writes go that waited, as far as enough is free.
     fn admit(&mut self, out: &mut Plan) {
-        while let Some(key) = self.waiting.pop_front() {
+        while let Some(key) = self.waiting.front().copied() {
             let Underway::Write(piece) = self.underway[key] else {
                 panic!("reads wait for no room");
             };
-            let others = std::mem::take(&mut self.waiting);
-            let fits = self.has_room(piece.units);
-            self.waiting = others;
-            if !fits {
-                return self.waiting.push_front(key);
+            if !self.fits(piece.units) {
+                return;
             }
+            self.waiting.pop_front();
             self.promised += piece.units;
             out.open(Tag(key as u64));
         }
