@@ -60,6 +60,17 @@ pub struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
+    /// The same on a drive on which writes may begin in certain places alone, where nothing is said of that yet.
+    #[inline]
+    #[must_use]
+    pub fn within(self, writable: &'a dyn Writable) -> Seen<'a> {
+        debug_assert!(self.writable.is_none(), "two say where writes may begin");
+        Seen {
+            writable: Some(writable),
+            ..self
+        }
+    }
+
     /// Where a range write may land now.
     #[inline]
     pub fn legal(self, id: OfferId) -> Legal<'a> {

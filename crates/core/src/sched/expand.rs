@@ -6,7 +6,8 @@
 //! track, equally spaced around it: with eight of them most of the rotational latency is gone.
 //!
 //! What the source leaves open: the others are cancelled when one is chosen and not when it is done, else two could be under way; a place that
-//! another range write takes is cancelled with it; when all options of a write are gone it is expanded once more, to what is left.
+//! another range write takes is cancelled with it; when all options of a write are gone it is expanded once more, to what is left. Where writes go to the
+//! pointers of zones, the places of all are others after each write, and all are expanded anew for each decision.
 //! Places of which a block is remapped are left out as `satf` leaves them out.
 //!
 //! Source: Anand and others, "Avoiding file system micromanagement with range writes", OSDI 2008, section 4; `satf` makes the same
@@ -128,6 +129,20 @@ impl Expand {
         None
     }
 
+    /// Takes all places of range writes out of the base, as others have come.
+    fn fold(&mut self, now: Instant) {
+        let mut gone = std::mem::take(&mut self.gone);
+        let places = self.entries.iter();
+        let places = places.filter(|(_, entry)| !self.is_ordinary(entry));
+        gone.extend(places.map(|(key, _)| key));
+        for key in gone.drain(..) {
+            let entry = self.entries.remove(key);
+            self.base.withdraw(now, &entry.io);
+        }
+        self.gone = gone;
+        self.parents.iter_mut().for_each(|parent| parent.places = 0);
+    }
+
     /// A range write goes, and takes these blocks, if any: its other places are cancelled, and those of others that it covers.
     fn cancel(&mut self, now: Instant, id: IoId, taken: &Range<Pba>) {
         let goes = |entry: &Entry| {
@@ -236,6 +251,13 @@ impl Scheduler for Expand {
     }
 
     fn next(&mut self, view: &View<'_>) -> Next {
+        if view
+            .offers
+            .writable
+            .is_some_and(|writable| writable.moves())
+        {
+            self.fold(view.now);
+        }
         if let Some(exhausted) = self.expand(view) {
             return Next::Start(exhausted);
         }

@@ -55,6 +55,16 @@ impl Rig {
         scheduler: Box<dyn Scheduler>,
         merging: Merging,
     ) -> Rig {
+        Rig::with(blueprint, blueprint.drive(), scheduler, merging)
+    }
+
+    /// Over a drive of which this is known.
+    pub(crate) fn with(
+        blueprint: &dyn Blueprint,
+        drive: Box<dyn Drive>,
+        scheduler: Box<dyn Scheduler>,
+        merging: Merging,
+    ) -> Rig {
         let linear: PartConfig = "linear".parse().expect("a part's name");
         let place = linear.build(&VolumeEnv {
             seed: 1,
@@ -64,7 +74,6 @@ impl Rig {
             memo: &Forgetful,
             survivors: None,
         });
-        let drive = blueprint.drive();
         let lane = Lane {
             scheduler,
             oracle: blueprint.exact(),
@@ -72,6 +81,7 @@ impl Rig {
             depth: drive.depth(),
             merging,
             lands: drive.lands(),
+            zones: blueprint.zones(),
         };
         Rig {
             stack: Stack::new(place.expect("it has no knobs"), vec![lane]),

@@ -13,6 +13,7 @@ mod choice;
 mod client;
 mod cuts;
 mod prices;
+mod zoned;
 
 use nearslot_core::contract::{Blueprint, Merging};
 use nearslot_core::drive::queued::QueuedBlueprint;
@@ -244,6 +245,7 @@ fn a_placement_with_addresses_of_its_own_refuses_them() {
         depth: 1,
         merging: Merging::None,
         lands: false,
+        zones: None,
     });
     let lanes = lanes.collect();
     let stack = nearslot_core::stack::Stack::new(place, lanes);
