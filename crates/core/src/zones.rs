@@ -48,6 +48,14 @@ impl ZoneShape {
         Some((within / self.blocks) as u32)
     }
 
+    /// The blocks that a reset has freed, by the end of a discard; none by that of another command.
+    pub fn freed(&self, done: &DriveDone) -> Option<Range<u64>> {
+        let resets = done.op == Op::Discard
+            && matches!(done.status, Status::Done | Status::Failed(Failure::Zone));
+        let zones = self.covered(&(done.at.0..(done.at + done.len).0));
+        (resets && !zones.is_empty()).then(|| self.begin(zones.start)..self.begin(zones.end))
+    }
+
     /// The longest range write.
     pub fn longest(&self) -> u64 {
         self.append_max.min(self.capacity)

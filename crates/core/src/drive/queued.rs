@@ -365,6 +365,10 @@ impl QueuedDrive {
                 self.scheduler.done(now, &io, done, &self.streams);
             }
             Running::InTurn => {
+                let shape = self.drive.zones().map(Zones::shape);
+                if let Some(freed) = shape.and_then(|shape| shape.freed(done)) {
+                    self.offers.free(&freed);
+                }
                 while let Some(command) = self.behind.front().copied().filter(is_sorted) {
                     self.behind.pop_front();
                     self.sort_in(now, &command);

@@ -255,6 +255,11 @@ impl Offers {
         self.taken.complete(had, oldest)
     }
 
+    /// What lies in these blocks is gone, as a reset of their zone: all may have them again, whenever they were made.
+    pub fn free(&mut self, blocks: &Range<u64>) {
+        self.taken.free(blocks);
+    }
+
     /// What it has taken last, if it has begun.
     pub fn landed(&self, id: OfferId) -> Option<&Range<u64>> {
         self.made[id.key()].landed.as_ref()

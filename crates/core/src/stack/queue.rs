@@ -4,6 +4,7 @@
 //! it ([`Room`]); then in the scheduler, until the drive has room for a command.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use super::graph::{Graph, Standing};
 use super::merger::{Grown, Merger};
@@ -99,15 +100,23 @@ pub(super) enum Dispatch {
 }
 
 impl Queue {
+    /// The blocks of the drive that the end of a command has freed, by the reset of zones.
+    pub(super) fn freed(&self, done: &DriveDone) -> Option<Range<u64>> {
+        self.zones.as_ref()?.shape().freed(done)
+    }
+
     /// Blocks of the longest range write.
     pub(super) fn range_write_max(&self) -> Blocks {
         let zones = self.zones.as_ref();
         zones.map_or(Blocks(u64::MAX), |zones| Blocks(zones.shape().longest()))
     }
 
-    /// How many places a range write may offer its scheduler.
+    /// How many places a range write may offer its scheduler. Those on zones are their pointers, so few that every scheduler may list them.
     pub(super) fn places_max(&self) -> u64 {
-        self.scheduler.places_max()
+        match self.zones {
+            None => self.scheduler.places_max(),
+            Some(_) => u64::MAX,
+        }
     }
 
     pub(super) fn new(lane: Lane) -> Queue {
