@@ -102,72 +102,76 @@ fn zones_in_which_a_write_fails_are_lost_and_the_load_goes_on_elsewhere() {
     }
 }
 
+const ZONED: &str = "hp-c2247a:zone_blocks=1024:conventional_blocks=2048:append_max_blocks=64";
+
+/// Drive, load, and what its refusal says.
+const REFUSED: &[(&str, &str, &str)] = &[
+    (
+        ZONED,
+        "ranges:within=span",
+        "at_block = 0 (allowed: where a zone begins: a multiple of zone_blocks, which is 1024, and at least 2048",
+    ),
+    (
+        ZONED,
+        "ranges:at_block=2560",
+        "at_block = 2560 (allowed: where a zone begins",
+    ),
+    (
+        ZONED,
+        "ranges:at_block=2048:span_blocks=1000",
+        "span_blocks = 1000 (allowed: a multiple of zone_blocks, which is 1024",
+    ),
+    (
+        ZONED,
+        "ranges:at_block=2048:within=track",
+        "within = track (allowed: zone or span on a drive with zones",
+    ),
+    (
+        ZONED,
+        "ranges:at_block=2048:within=place",
+        "within = place (allowed: zone or span",
+    ),
+    (
+        ZONED,
+        "ranges:at_block=2048:within=span:targets=2",
+        "targets = 2 (allowed: 1 beside within=span",
+    ),
+    (
+        ZONED,
+        "ranges:at_block=2048:within=zone:size=33k",
+        "size = 33792 (allowed: at most 32768 on this drive",
+    ),
+    (
+        ZONED,
+        "ranges:at_block=2048:within=zone:align_blocks=3",
+        "align_blocks = 3 (allowed: what divides 8 blocks",
+    ),
+    (
+        "hp-c2247a",
+        "ranges:within=zone",
+        "within = zone (allowed: place, track, span",
+    ),
+    (
+        ZONED,
+        "filesystem:offer=group",
+        "workload = filesystem (allowed: a load whose range writes go along with no writes in place",
+    ),
+    (
+        ZONED,
+        "tpcb:skip=ranges",
+        "workload = tpcb (allowed: a load",
+    ),
+];
+
 #[test]
 fn loads_that_zones_do_not_take_are_refused() {
-    let zoned = "hp-c2247a:zone_blocks=1024:conventional_blocks=2048:append_max_blocks=64";
-    for (drive, load, expected) in [
-        (
-            zoned,
-            "ranges:within=span",
-            "at_block = 0 (allowed: where a zone begins: a multiple of zone_blocks, which is 1024, and at least 2048",
-        ),
-        (
-            zoned,
-            "ranges:at_block=2560",
-            "at_block = 2560 (allowed: where a zone begins",
-        ),
-        (
-            zoned,
-            "ranges:at_block=2048:span_blocks=1000",
-            "span_blocks = 1000 (allowed: a multiple of zone_blocks, which is 1024",
-        ),
-        (
-            zoned,
-            "ranges:at_block=2048:within=track",
-            "within = track (allowed: zone or span on a drive with zones",
-        ),
-        (
-            zoned,
-            "ranges:at_block=2048:within=place",
-            "within = place (allowed: zone or span",
-        ),
-        (
-            zoned,
-            "ranges:at_block=2048:within=span:targets=2",
-            "targets = 2 (allowed: 1 beside within=span",
-        ),
-        (
-            zoned,
-            "ranges:at_block=2048:within=zone:size=33k",
-            "size = 33792 (allowed: at most 32768 on this drive",
-        ),
-        (
-            zoned,
-            "ranges:at_block=2048:within=zone:align_blocks=3",
-            "align_blocks = 3 (allowed: what divides 8 blocks",
-        ),
-        (
-            "hp-c2247a",
-            "ranges:within=zone",
-            "within = zone (allowed: place, track, span",
-        ),
-        (
-            zoned,
-            "filesystem:offer=group",
-            "workload = filesystem (allowed: a load whose range writes go along with no writes in place",
-        ),
-        (
-            zoned,
-            "tpcb:skip=ranges",
-            "workload = tpcb (allowed: a load",
-        ),
-    ] {
+    for (drive, load, expected) in REFUSED {
         let error = ran(drive, load, "").err().expect(load);
         assert!(error.contains(expected), "{load}: {error}");
     }
     assert!(
         ran(
-            zoned,
+            ZONED,
             "ranges:at_block=2048:within=zone:size=32k:requests=50",
             ""
         )
@@ -175,5 +179,5 @@ fn loads_that_zones_do_not_take_are_refused() {
     );
     // Expand lists the pointers of zones, not all places of what is offered.
     let whole = "ranges:at_block=2048:span_blocks=0:within=span:requests=50";
-    assert!(ran(zoned, whole, "sched = 'expand'").is_ok());
+    assert!(ran(ZONED, whole, "sched = 'expand'").is_ok());
 }
