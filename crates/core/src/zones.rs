@@ -314,6 +314,12 @@ impl Writable for Zones {
         }
     }
 
+    /// The end of what can be written of the zone.
+    fn reach(&self, at: u64) -> u64 {
+        let zone = self.shape.zone_of(at);
+        zone.map_or(0, |zone| self.shape.begin(zone) + self.shape.capacity)
+    }
+
     fn moves(&self) -> bool {
         true
     }
