@@ -375,7 +375,7 @@ class Run:
         requests: Requests answered; `warmup_requests` of them were cut off the front.
         operations: Requests by operation.
         failed: Requests answered with a failure, by what failed: medium, timed_out, gone,
-            map_lost, exhausted. Times,
+            map_lost, exhausted, zone. Times,
             throughput and costs are without them.
         pending: Requests never answered; 0 unless the run was cut short.
         duration_s: Virtual time measured.

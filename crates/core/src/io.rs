@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use crate::ids::{DriveId, IoId, RequestId, StreamId};
 use crate::offer::OfferId;
-use crate::op::{Cost, Op, Status};
+use crate::op::{Cost, Failure, Op, Status};
 use crate::position::{ArmPosition, Candidate, Place};
 use crate::units::{Blocks, Instant, Lba, Pba};
 
@@ -302,4 +302,12 @@ pub struct DriveDone {
     pub cost: Cost,
     /// Where the arm stands now, if the drive tells.
     pub arm: Option<ArmPosition>,
+}
+
+impl DriveDone {
+    /// Whether it is a write that the drive has refused, and done nothing.
+    #[inline]
+    pub fn is_refused(&self) -> bool {
+        self.op == Op::Write && self.status == Status::Failed(Failure::Zone)
+    }
 }

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | F3 | [`stack`]: where the kinds meet, [`memory`]: caches above placements; [`config`]: names to parts |
 //! | F2 | [`cache`], [`prefetch`], [`sched`], [`merge`], [`place`], [`drive`]: parts, mutually unknown |
-//! | F1 | [`contract`]: read this first; [`op`], [`position`], [`request`], [`stream`], [`io`], [`plan`], [`entering`]: what flows; [`search`], [`registry`], [`metrics`], [`pages`], [`size`] |
+//! | F1 | [`contract`]: read this first; [`op`], [`position`], [`request`], [`stream`], [`io`], [`plan`], [`entering`], [`zones`]: what flows; [`search`], [`registry`], [`metrics`], [`pages`], [`size`] |
 //! | F0 | [`units`], [`ids`], [`rng`], [`agenda`], [`directory`], [`sorted`], [`list`], [`freemap`], [`maplog`]: nothing of the domain |
 
 #![forbid(unsafe_code)]
@@ -51,3 +51,4 @@ pub mod sorted;
 pub mod stack;
 pub mod stream;
 pub mod units;
+pub mod zones;

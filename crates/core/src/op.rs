@@ -76,18 +76,23 @@ pub enum Failure {
     Gone,
     /// Not the drive: the placement cannot keep its map safe any more, so nothing can be written. What was answered is still read.
     MapLost,
-    /// Not the drive: other range writes have taken all that this one offered. Nothing was written.
+    /// Not the drive: nothing is left of what a range write offered, as others have taken it, or as no zone's pointer lies in it. Nothing
+    /// was written.
     Exhausted,
+    /// A write does not begin at the pointer of its zone, or reaches behind what can be written of it, or the zone is read-only; or a reset met
+    /// a zone that is. Nothing was written, and zones that can be reset are.
+    Zone,
 }
 
 impl Failure {
     /// All of them, in the order of their codes.
-    pub const ALL: [Failure; 5] = [
+    pub const ALL: [Failure; 6] = [
         Failure::Medium,
         Failure::TimedOut,
         Failure::Gone,
         Failure::MapLost,
         Failure::Exhausted,
+        Failure::Zone,
     ];
 
     /// The failure as results spell it.
@@ -98,6 +103,7 @@ impl Failure {
             Failure::Gone => "gone",
             Failure::MapLost => "map_lost",
             Failure::Exhausted => "exhausted",
+            Failure::Zone => "zone",
         }
     }
 }

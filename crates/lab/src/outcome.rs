@@ -127,7 +127,7 @@ pub struct Run {
     pub warmup_requests: u64,
     /// Requests by operation: `read`, `write`, `flush`, `discard`.
     pub operations: BTreeMap<String, u64>,
-    /// Requests answered with a failure, by what failed: `medium`, `timed_out`, `gone`, `map_lost`, `exhausted`; only those that occurred. They
+    /// Requests answered with a failure, by what failed: `medium`, `timed_out`, `gone`, `map_lost`, `exhausted`, `zone`; only those that occurred. They
     /// are in no mean, no throughput and no cost below, and beyond all that were answered in percentiles of response times.
     pub failed: BTreeMap<String, u64>,
     /// Requests that arrived and were not answered when the run ended; 0 unless it was cut short.

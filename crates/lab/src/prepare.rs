@@ -319,6 +319,17 @@ fn check_offers(scenario: &Scenario, stack: &Stack) -> Result<(), ConfigError> {
     Err(ConfigError::value("workload", &part.name, &allowed))
 }
 
+/// Whether a load with range writes makes no others that the zones of a drive would refuse.
+fn check_zones(part: &PartConfig, below: Option<&Below<'_>>) -> Result<(), ConfigError> {
+    let zoned = below.is_some_and(|below| below.blueprint.zones().is_some());
+    if !zoned || !workload::offers_and_writes_in_place(part) {
+        return Ok(());
+    }
+    let allowed = "a load whose range writes go along with no writes in place: the drive has zones (zone_blocks), which are written from their \
+                   begin to their end";
+    Err(ConfigError::value("workload", &part.name, allowed))
+}
+
 fn prepare_synthetic(
     scenario: &Scenario,
     part: &PartConfig,
@@ -338,6 +349,7 @@ fn prepare_synthetic(
         identity,
         place: &place,
     });
+    check_zones(part, below.as_ref())?;
     let env = LoadEnv {
         seed: scenario.seed,
         label: "workload/0",

@@ -132,7 +132,7 @@ FAULTS: list[tuple[str, Planted]] = [
     ("B7", one_option),
     ("B8", all_options),
     ("B8", in_place),
-    ("F1", all_options),
+    ("M5", all_options),
 ]
 
 

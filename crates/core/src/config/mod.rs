@@ -6,6 +6,7 @@ mod memory;
 mod part;
 mod parts;
 mod queue;
+mod zones;
 
 use std::convert;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use crate::contract::{Blueprint, Claims, Drive, Faults, Merging, Oracle, Placement, Scheduler};
 use crate::drive::oracle::unasked;
 use crate::drive::queued::DEPTH_KNOB;
-use crate::drive::{self, faulty, protection};
+use crate::drive::{self, faulty, protection, zoned};
 use crate::ids::DriveId;
 use crate::registry::{
     ConfigError, DriveEnv, FaultsEnv, Forgetful, Kind, KnobValue, Knobs, Memo, Survivors,
@@ -86,8 +87,9 @@ impl StackConfig {
     /// # Errors
     /// The first mistake found. What contradicts each other or the drive, [`StackConfig::build`] finds.
     pub fn check(&self) -> Result<(), ConfigError> {
-        self.blueprint()?;
+        let (blueprint, _) = self.blueprint()?;
         self.parts.spelled_out()?;
+        zones::check(self, &*blueprint)?;
         self.in_memory()?;
         self.in_buffer()?;
         Ok(())
@@ -138,6 +140,7 @@ impl StackConfig {
         seen: fn(Arc<dyn Faults>) -> Arc<dyn Faults>,
     ) -> Result<Assembly, VolumeError> {
         let (blueprint, drive_knobs) = self.blueprint()?;
+        zones::check(self, &*blueprint)?;
         let protected = protection::is_on(&drive_knobs);
         let effective = self.effective(&*blueprint, &drive_knobs)?;
         let identity = self.identity(&drive_knobs);
@@ -204,8 +207,11 @@ impl StackConfig {
             *value = KnobValue::Integer(blueprint.depth().into());
         }
         let protected = protection::is_on(knobs);
-        part.knobs
-            .retain(|(key, _)| protected || key != protection::PROTECTION.name);
+        let zoned = zoned::is_on(knobs);
+        let of_zones = |key: &str| zoned::KNOBS.iter().any(|knob| knob.name == key);
+        part.knobs.retain(|(key, _)| {
+            (protected || key != protection::PROTECTION.name) && (zoned || !of_zones(key))
+        });
         Ok(StackConfig {
             drive: DriveConfig {
                 part,
@@ -255,6 +261,7 @@ impl StackConfig {
             capacity: blueprint.capacity(),
             depth: drive.depth(),
             lands: drive.lands(),
+            zones: blueprint.zones(),
             merging: *self.on_drive::<Merging>(blueprint, index)?,
         })
     }

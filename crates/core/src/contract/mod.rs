@@ -24,6 +24,7 @@ use crate::request::Request;
 use crate::sorted::Sorted;
 use crate::stream::{Stream, Streams};
 use crate::units::{Angle, Blocks, Duration, Extent, Instant, Pba};
+use crate::zones::{ZoneShape, Zones};
 
 mod memory;
 
@@ -140,6 +141,10 @@ impl Merging {
 
 /// Said on the card of a scheduler that goes by classes and levels of streams, among what it asks: else they would be told in vain.
 pub const LEVELS: &str = "claims.level";
+
+/// Said on the card of a placement that writes where its clients do, and so keeps to the zones of a drive, among what it asks. All others are
+/// refused over drives with zones: they write in an order of their own.
+pub const ZONES: &str = "drive.zones";
 
 /// What is said of some streams, beside what their requests say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -308,6 +313,9 @@ pub struct Shape {
     pub offers: bool,
     /// Places that range writes of its own offer at most; 0 if it makes none.
     pub places: u64,
+    /// The zones of its only drive, if that has zones and block n of the volume is block n of it: then writes and discards of a zone follow each other
+    /// in the order in which they came. A placement that writes anywhere else than clients do knows of no zones.
+    pub zones: Option<ZoneShape>,
 }
 
 impl Shape {
@@ -321,6 +329,7 @@ impl Shape {
             spare_time: false,
             offers: false,
             places: 0,
+            zones: None,
         }
     }
 }
@@ -523,6 +532,11 @@ pub trait Drive: Send {
         panic!("a drive that does not choose places was offered some");
     }
 
+    /// How far its zones are written; none if it has no zones.
+    fn zones(&self) -> Option<&Zones> {
+        None
+    }
+
     /// Take a command. The drive must have room for it.
     fn submit(&mut self, now: Instant, command: &Command);
 
@@ -623,6 +637,11 @@ pub trait Blueprint: Send + Sync {
     /// Whether a discard tells it something, as it keeps a map of what is in use. Placements without a map of their own pass it on then.
     fn keeps_map(&self) -> bool {
         false
+    }
+
+    /// How it is cut into zones, if it is.
+    fn zones(&self) -> Option<ZoneShape> {
+        None
     }
 
     /// A fresh drive, its arm at rest.

@@ -19,6 +19,7 @@ pub mod oracle;
 pub(crate) mod protection;
 pub mod queued;
 pub mod ssd;
+pub mod zoned;
 
 /// A kind of drive model: how to read its parameters.
 pub struct Kind {
@@ -45,6 +46,14 @@ impl Kind {
 
 /// Turns a drive's file and the knobs in effect into checked parameters.
 pub type Reader = fn(&toml::Table, &Knobs) -> Result<Box<dyn Blueprint>, ConfigError>;
+
+/// What drives count, by kind, and what those with zones count.
+pub fn measures() -> impl Iterator<Item = &'static [Measure]> {
+    KINDS
+        .iter()
+        .map(|kind| kind.measures)
+        .chain([zoned::MEASURES])
+}
 
 /// The key under which results have what a drive of any kind counts.
 pub const KEY: &str = "drive";
@@ -136,7 +145,9 @@ pub fn read(
         .map_err(|error: toml::de::Error| unreadable(name, text, &error))?;
     let kind = kind_of(name, &table)?;
     let knobs = Knobs::check(name, &kind.knobs_of(&table), knobs)?;
-    let blueprint = (kind.read)(&table, &knobs).map_err(|mut error| {
+    let blueprint = (kind.read)(&table, &knobs);
+    let zoned = blueprint.and_then(|bare| zoned::around(bare, &knobs));
+    let blueprint = zoned.map_err(|mut error| {
         error.key = format!("drive {name}: {}", error.key);
         error
     })?;

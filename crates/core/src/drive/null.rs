@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::cache::{self, CACHE};
 use super::flat::{self, FlatOracle};
-use super::{CAPACITY_MAX, Kind, file};
+use super::{CAPACITY_MAX, Kind, file, zoned};
 use crate::contract::{Blueprint, Drive, Oracle};
 use crate::freemap::{Room, Tracks, Uncountable};
 use crate::io::{Command, DriveDone, Unwritten, WriteCache};
@@ -128,7 +128,14 @@ pub(super) static KIND: Kind = Kind {
     name: "null",
     summary: "no mechanics: every command takes the same time",
     source: "queueing theory's deterministic server",
-    knobs: &[CACHE],
+    knobs: &[
+        CACHE,
+        zoned::ZONE_BLOCKS,
+        zoned::CAPACITY,
+        zoned::CONVENTIONAL,
+        zoned::APPEND_MAX,
+        zoned::RESET,
+    ],
     measures: &[],
     read: |table, knobs| Ok(Box::new(NullBlueprint::read(table, knobs)?)),
 };

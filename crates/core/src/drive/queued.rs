@@ -8,7 +8,7 @@
 //!
 //! It chooses the places of range writes: a command comes with what it offers, waits among the others, and its completion says where it
 //! has landed. Who sends it leaves out what others have taken before; that those which the drive has do not overlap is its own affair, by the
-//! table and the rule that all have ([`Offers`]).
+//! table and the rule that all have ([`Offers`]). Around a drive with zones it chooses among their pointers.
 //!
 //! What a host can know of such a drive is less ([`HostOracle`]): which commands it sent, and which have ended. Source: Serial ATA
 //! revision 3.x, native command queueing, 32 commands. O(depth) memory; a command costs what its scheduler costs.
@@ -23,7 +23,7 @@ use crate::freemap::{FreeMap, Room, Tracks, Uncountable};
 use crate::ids::{IoId, StreamId};
 use crate::io::{Command, DriveDone, Extrapolated, Io, Unwritten, WriteCache};
 use crate::measure::Tell;
-use crate::offer::{Legal, Offer, OfferId, Offers};
+use crate::offer::{Legal, Offer, OfferId, Offers, Writable};
 use crate::op::{Cost, Failure, Op, Status};
 use crate::position::{
     ArmPosition, Arrival, Candidate, Choice, FreePlace, Landing, Place, Predicted, Search,
@@ -32,6 +32,7 @@ use crate::registry::{Knob, KnobKind};
 use crate::sorted::Sorted;
 use crate::stream::Streams;
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
+use crate::zones::{ZoneShape, Zones};
 
 /// Commands in a drive at most, as many as SCSI lets a host tag with one byte.
 pub const DEPTH_MAX: i64 = 256;
@@ -127,6 +128,10 @@ impl Blueprint for QueuedBlueprint {
         self.bare.keeps_map()
     }
 
+    fn zones(&self) -> Option<ZoneShape> {
+        self.bare.zones()
+    }
+
     fn drive(&self) -> Box<dyn Drive> {
         self.around(self.bare.drive())
     }
@@ -211,6 +216,11 @@ struct QueuedDrive {
     streams: Streams,
 }
 
+/// Where writes may begin at all on a drive: at the pointers of its zones, if it has zones.
+fn writable(drive: &dyn Drive) -> Option<&dyn Writable> {
+    drive.zones().map(|zones| zones as &dyn Writable)
+}
+
 fn is_sorted(command: &Command) -> bool {
     matches!(command.op, Op::Read | Op::Write)
 }
@@ -252,7 +262,11 @@ impl QueuedDrive {
 
     fn start(&mut self, now: Instant, running: Running, command: &Command) {
         self.running = Some(running);
-        self.oracle.started(now, command);
+        // What the drive will refuse moves nothing.
+        let zones = self.drive.zones();
+        if !zones.is_some_and(|zones| zones.refuses(command)) {
+            self.oracle.started(now, command);
+        }
         self.drive.submit(now, command);
     }
 
@@ -299,7 +313,7 @@ impl QueuedDrive {
             oracle: &*self.oracle,
             capacity: self.capacity,
             free: None,
-            offers: self.offers.within(None),
+            offers: self.offers.within(writable(&*self.drive)),
             in_flight: 0,
             depth: 1,
         };
@@ -339,7 +353,9 @@ impl QueuedDrive {
 
     /// The drive inside has ended what it did.
     fn ended(&mut self, now: Instant, done: &DriveDone) {
-        self.oracle.observed(now, done);
+        if !done.is_refused() {
+            self.oracle.observed(now, done);
+        }
         match self.running.take().expect("it did something") {
             Running::Chosen(key) => {
                 let (io, _) = self.held.remove(key);
@@ -349,6 +365,10 @@ impl QueuedDrive {
                 self.scheduler.done(now, &io, done, &self.streams);
             }
             Running::InTurn => {
+                let shape = self.drive.zones().map(Zones::shape);
+                if let Some(freed) = shape.and_then(|shape| shape.freed(done)) {
+                    self.offers.free(&freed);
+                }
                 while let Some(command) = self.behind.front().copied().filter(is_sorted) {
                     self.behind.pop_front();
                     self.sort_in(now, &command);
@@ -367,6 +387,10 @@ impl Drive for QueuedDrive {
 
     fn lands(&self) -> bool {
         true
+    }
+
+    fn zones(&self) -> Option<&Zones> {
+        self.drive.zones()
     }
 
     fn offer(&mut self, io: IoId, offer: &Arc<Offer>) {
@@ -499,7 +523,7 @@ impl<O: Oracle + ?Sized> Oracle for HostOracle<O> {
         let mut sent = self.sent.iter();
         let index = sent.position(|(command, _)| command.io == done.io);
         let (mut command, sent) = self.sent.remove(index.expect("what ended was sent"));
-        if done.status == Status::Failed(Failure::Exhausted) {
+        if done.status == Status::Failed(Failure::Exhausted) || done.is_refused() {
             return;
         }
         // Of a range write the drive has chosen the place.

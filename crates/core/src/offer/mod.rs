@@ -114,6 +114,16 @@ pub enum Refused {
     /// A write of nothing.
     #[error("a range write of 0 blocks; it must write at least 1")]
     Nothing,
+    /// More than its drive writes at a time without being told where.
+    #[error(
+        "a range write of {given} blocks; this drive with zones takes at most {most}, and splits none"
+    )]
+    TooLong {
+        /// Blocks to be written.
+        given: u64,
+        /// How many it takes.
+        most: u64,
+    },
     /// No range has room for what is to be written.
     #[error("no range of an offer has room for {len} blocks that begin at a multiple of {align}")]
     NoCandidate {
@@ -461,6 +471,10 @@ pub trait Writable: std::fmt::Debug {
 
     /// How far a write may reach that begins at this block, where one may.
     fn reach(&self, at: u64) -> u64;
+    /// Whether each write moves the places where the next ones may begin, so that a list of places is good for one decision.
+    fn moves(&self) -> bool {
+        false
+    }
 }
 
 /// What of an offer is to be had at this instant: where a write of so many blocks may begin.

@@ -60,6 +60,17 @@ pub struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
+    /// The same on a drive on which writes may begin in certain places alone, where nothing is said of that yet.
+    #[inline]
+    #[must_use]
+    pub fn within(self, writable: &'a dyn Writable) -> Seen<'a> {
+        debug_assert!(self.writable.is_none(), "two say where writes may begin");
+        Seen {
+            writable: Some(writable),
+            ..self
+        }
+    }
+
     /// Where a range write may land now.
     #[inline]
     pub fn legal(self, id: OfferId) -> Legal<'a> {
@@ -242,6 +253,11 @@ impl Offers {
         let oldest = self.epochs.keys().next().copied();
         let had = made.failed.into_iter().chain(made.landed);
         self.taken.complete(had, oldest)
+    }
+
+    /// What lies in these blocks is gone, as a reset of their zone: all may have them again, whenever they were made.
+    pub fn free(&mut self, blocks: &Range<u64>) {
+        self.taken.free(blocks);
     }
 
     /// What it has taken last, if it has begun.

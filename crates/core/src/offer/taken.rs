@@ -80,6 +80,28 @@ impl Taken {
         self.mark(range, UNDER_WAY);
     }
 
+    /// What lies in these blocks is gone, and known to be: whoever waits may have them. Writes under way keep theirs.
+    pub fn free(&mut self, range: &Range<u64>) {
+        let mut at = range.start;
+        while at < range.end
+            && let Some((begin, end, mark)) = self.first_from(at, range.end)
+        {
+            at = end;
+            if mark != UNDER_WAY {
+                self.mark(&(begin.max(range.start)..end.min(range.end)), mark);
+                self.runs.remove(&begin.max(range.start));
+            }
+        }
+    }
+
+    /// The first run that reaches behind `at` and begins below `until`.
+    fn first_from(&self, at: u64, until: u64) -> Option<(u64, u64, u64)> {
+        let before = self.runs.range(..at).next_back();
+        let before = before.filter(|(_, (end, _))| *end > at);
+        let (begin, (end, mark)) = before.or_else(|| self.runs.range(at..until).next())?;
+        Some((*begin, *end, *mark))
+    }
+
     /// A range write has ended, which had taken these runs of blocks, if any; `oldest` is the least epoch of those that have not. Gives the
     /// number of its completion.
     pub fn complete(&mut self, had: impl Iterator<Item = Range<u64>>, oldest: Option<u64>) -> u64 {

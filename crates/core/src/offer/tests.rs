@@ -413,3 +413,24 @@ fn starts_of(legal: &Legal<'_>) -> Vec<u64> {
     })
     .collect()
 }
+
+/// As after the reset of a zone: whoever waits may have what was there, but not what others write now.
+#[test]
+fn what_was_freed_is_to_be_had_whenever_an_offer_was_made() {
+    let mut offers = Offers::default();
+    let all = Arc::new(list(&[0..40], 1));
+    let patient = offers.make(Arc::clone(&all), 1, 0);
+    let [one, two, under_way] = [(); 3].map(|()| offers.make(Arc::clone(&all), 10, 0));
+    offers.land(one, 5);
+    offers.end(one);
+    offers.land(two, 15);
+    offers.end(two);
+    offers.land(under_way, 25);
+    offers.free(&(8..30));
+    let starts: Vec<u64> = (0..5).chain(8..25).chain(35..40).collect();
+    assert_eq!(starts_of(&offers.legal(patient)), starts);
+    offers.free(&(0..8));
+    offers.end(under_way);
+    let starts: Vec<u64> = (0..25).chain(35..40).collect();
+    assert_eq!(starts_of(&offers.legal(patient)), starts);
+}

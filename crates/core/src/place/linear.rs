@@ -5,9 +5,11 @@
 //!
 //! A range write lands where its drive's oracle says.
 //!
-//! A discard goes to a drive that keeps a map of what is in use; a plain drive needs no I/O for it. O(1) per request.
+//! A discard goes to a drive that keeps a map of what is in use, or resets zones; a plain drive needs no I/O for it. Writes and discards of a
+//! zone follow each other in the order in which they came, so a client that writes a zone in order need not wait for answers. O(1) per
+//! request.
 
-use crate::contract::{Drives, Placement, Shape};
+use crate::contract::{Drives, Placement, Shape, ZONES};
 use crate::ids::DriveId;
 use crate::io::Data;
 use crate::op::Op;
@@ -15,17 +17,20 @@ use crate::plan::{Plan, PlannedIo, Target};
 use crate::registry::Spec;
 use crate::request::Request;
 use crate::units::{Blocks, Instant, Pba};
+use crate::zones::ZoneShape;
 
 struct Linear {
     capacity: Blocks,
-    /// Whether the drive keeps a map.
+    /// Whether the drive keeps a map, or has zones.
     discards: bool,
+    zones: Option<ZoneShape>,
 }
 
 impl Placement for Linear {
     fn shape(&self) -> Shape {
         Shape {
             offers: true,
+            zones: self.zones,
             ..Shape::of(self.capacity)
         }
     }
@@ -52,12 +57,13 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
     source: "what a plain disk does",
     knobs: &[],
     measures: &[],
-    asks: &[],
+    asks: &[ZONES],
     prepared: false,
     build: |_, env| {
         Ok(Box::new(Linear {
             capacity: env.blueprint.capacity(),
             discards: env.blueprint.keeps_map(),
+            zones: env.blueprint.zones(),
         }))
     },
 };

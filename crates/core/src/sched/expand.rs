@@ -6,7 +6,8 @@
 //! track, equally spaced around it: with eight of them most of the rotational latency is gone.
 //!
 //! What the source leaves open: the others are cancelled when one is chosen and not when it is done, else two could be under way; a place that
-//! another range write takes is cancelled with it; when all options of a write are gone it is expanded once more, to what is left.
+//! another range write takes is cancelled with it; when all options of a write are gone it is expanded once more, to what is left. Where writes go to the
+//! pointers of zones, the places of all are others after each write, and all are expanded anew for each decision.
 //! Places of which a block is remapped are left out as `satf` leaves them out.
 //!
 //! Source: Anand and others, "Avoiding file system micromanagement with range writes", OSDI 2008, section 4; `satf` makes the same
@@ -33,11 +34,33 @@ const PLACE_BITS: u32 = 24;
 const ALL_MAX: u64 = 1 << 20;
 const LISTED_MAX: u64 = 1 << PLACE_BITS;
 
-static MEASURES: [Measure; 1] = [Measure::count(
+pub(super) static MEASURES: [Measure; 1] = [Measure::count(
     "expanded",
     "places",
     "places that range writes were expanded to",
 )];
+
+/// Schedulers that go by place alone.
+pub(super) const BASES: &[&str] = &[
+    "satf",
+    "aged_satf",
+    "sstf",
+    "scan",
+    "cscan",
+    "look",
+    "clook",
+    "vscan",
+];
+
+/// Which places of a range write wait in the base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Places {
+    All,
+    /// So many on a track.
+    OfTrack(u64),
+    /// The lowest alone.
+    First,
+}
 
 /// An ordinary I/O that waits in the base: one of the stack's, or a place of a range write.
 struct Entry {
@@ -58,8 +81,7 @@ struct Parent {
 
 struct Expand {
     base: Box<dyn Scheduler>,
-    /// Places on a track; none if all.
-    options: Option<u64>,
+    which: Places,
     entries: Slab<Entry>,
     /// Entries of ordinary I/Os, by the names that the stack gives them.
     ordinary: Vec<Option<IoId>>,
@@ -74,19 +96,34 @@ struct Expand {
 
 impl Expand {
     fn boxed(knobs: &Knobs, env: &DriveEnv<'_>) -> Result<Box<dyn Scheduler>, ConfigError> {
-        let base = find::<dyn Scheduler>(knobs.choice("base"))?;
-        Ok(Box::new(Expand {
-            base: (base.build)(&base.card().check(&[])?, env)?,
-            options: Some(knobs.integer("options")).filter(|options| *options > 0),
-            entries: Slab::new(),
-            ordinary: Vec::new(),
-            parents: Vec::new(),
-            starts: Vec::new(),
-            gone: Vec::new(),
-            expanded: 0,
-        }))
+        let which = match knobs.integer("options") {
+            0 => Places::All,
+            options => Places::OfTrack(options),
+        };
+        over(knobs.choice("base"), which, env)
     }
+}
 
+/// A base of this name, in which these places of range writes wait.
+pub(super) fn over(
+    base: &str,
+    which: Places,
+    env: &DriveEnv<'_>,
+) -> Result<Box<dyn Scheduler>, ConfigError> {
+    let base = find::<dyn Scheduler>(base)?;
+    Ok(Box::new(Expand {
+        base: (base.build)(&base.card().check(&[])?, env)?,
+        which,
+        entries: Slab::new(),
+        ordinary: Vec::new(),
+        parents: Vec::new(),
+        starts: Vec::new(),
+        gone: Vec::new(),
+        expanded: 0,
+    }))
+}
+
+impl Expand {
     /// Puts an ordinary I/O into the base.
     fn put(&mut self, now: Instant, of: IoId, io: &Io, streams: &Streams) -> IoId {
         let entry = self.entries.vacant_entry();
@@ -106,7 +143,7 @@ impl Expand {
             }
             let legal = view.offers.legal(offer);
             let mut starts = std::mem::take(&mut self.starts);
-            places_of(&legal, view, self.options, &mut starts);
+            places_of(&legal, view, self.which, &mut starts);
             for (number, at) in starts.iter().enumerate() {
                 let place = Io {
                     sequence: io.sequence << PLACE_BITS | number as u64,
@@ -126,6 +163,20 @@ impl Expand {
             }
         }
         None
+    }
+
+    /// Takes all places of range writes out of the base, as others have come.
+    fn fold(&mut self, now: Instant) {
+        let mut gone = std::mem::take(&mut self.gone);
+        let places = self.entries.iter();
+        let places = places.filter(|(_, entry)| !self.is_ordinary(entry));
+        gone.extend(places.map(|(key, _)| key));
+        for key in gone.drain(..) {
+            let entry = self.entries.remove(key);
+            self.base.withdraw(now, &entry.io);
+        }
+        self.gone = gone;
+        self.parents.iter_mut().for_each(|parent| parent.places = 0);
     }
 
     /// A range write goes, and takes these blocks, if any: its other places are cancelled, and those of others that it covers.
@@ -164,11 +215,14 @@ impl Expand {
     }
 }
 
-/// Where a range write may begin: everywhere, or at so many places a track.
-fn places_of(legal: &Legal<'_>, view: &View<'_>, options: Option<u64>, out: &mut Vec<Pba>) {
+/// Where a range write may begin: everywhere, at so many places a track, or at the first place.
+fn places_of(legal: &Legal<'_>, view: &View<'_>, which: Places, out: &mut Vec<Pba>) {
+    if which == Places::First {
+        return out.extend(legal.first(0, u64::MAX).map(Pba));
+    }
     let geometry = view.oracle.arm().and_then(Arm::geometry);
     offered::all(legal, geometry, out);
-    if let Some(options) = options {
+    if let Places::OfTrack(options) = which {
         thin(geometry, options, out);
     }
 }
@@ -217,9 +271,10 @@ impl Scheduler for Expand {
     }
 
     fn places_max(&self) -> u64 {
-        match self.options {
-            None => ALL_MAX,
-            Some(_) => LISTED_MAX,
+        match self.which {
+            Places::All => ALL_MAX,
+            Places::OfTrack(_) => LISTED_MAX,
+            Places::First => u64::MAX,
         }
     }
 
@@ -236,6 +291,13 @@ impl Scheduler for Expand {
     }
 
     fn next(&mut self, view: &View<'_>) -> Next {
+        if view
+            .offers
+            .writable
+            .is_some_and(|writable| writable.moves())
+        {
+            self.fold(view.now);
+        }
         if let Some(exhausted) = self.expand(view) {
             return Next::Start(exhausted);
         }
@@ -284,16 +346,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
         Knob::choice(
             "base",
             "satf",
-            &[
-                "satf",
-                "aged_satf",
-                "sstf",
-                "scan",
-                "cscan",
-                "look",
-                "clook",
-                "vscan",
-            ],
+            BASES,
             "which scheduler chooses among all places",
         ),
         Knob::integer(

@@ -32,6 +32,7 @@ registry! { dyn Scheduler;
     write_first,
     satf_ew,
     expand,
+    first_fit,
     gap_satf,
     free_bw { FREEBW_SATF, FREEBW_SCAN, FREEBW_HYBRID },
 }

@@ -5,12 +5,16 @@
 //! touches a chunk of an unfinished one is blocked until that one is answered. Reads are not blocked: what was not answered
 //! may be seen or not.
 //!
+//! On a drive with zones a zone is such a chunk, so that writes reach its pointer in their order, one at a time, as the zone write plugging of
+//! Linux has it. Range writes wait for nobody: where they go is not known.
+//!
 //! Of each chunk only the *last* write that came is kept, as runs of chunks in order: who waits for that one waits for
 //! all before it. A new write takes over the runs that it covers, and counts the writes that it took them from. Cost
 //! O(log n) per write, and amortised O(1) per write that it waits for, however many wait for the same.
 
 use slab::Slab;
 
+use crate::contract::Shape;
 use crate::op::Op;
 use crate::request::Request;
 use crate::sorted::{Keyed, Sorted};
@@ -81,6 +85,8 @@ pub(super) enum Admission {
 /// Unfinished writes, and those that wait for one of them.
 pub(super) struct Hazards {
     chunk: Blocks,
+    /// Before this block the order is open. It is the begin of a chunk.
+    from: Blocks,
     /// Runs of chunks that do not overlap.
     runs: Sorted<Run>,
     writes: Slab<Unfinished>,
@@ -94,9 +100,18 @@ pub(super) struct Hazards {
 }
 
 impl Hazards {
-    pub(super) fn new(chunk: Blocks) -> Hazards {
+    /// Those of a placement: writes to the same chunk have an order, or to the same zone of its drive.
+    pub(super) fn of(shape: &Shape) -> Hazards {
+        match shape.zones {
+            None => Hazards::new(shape.chunk, Blocks(0)),
+            Some(zones) => Hazards::new(Blocks(zones.blocks), Blocks(zones.conventional)),
+        }
+    }
+
+    pub(super) fn new(chunk: Blocks, from: Blocks) -> Hazards {
         Hazards {
             chunk,
+            from,
             runs: Sorted::default(),
             writes: Slab::new(),
             ready: Sorted::default(),
@@ -111,14 +126,16 @@ impl Hazards {
     #[inline]
     pub(super) fn admit(&mut self, request: &Request) -> Admission {
         let changes = matches!(request.op, Op::Write | Op::Discard) && request.extent.len.0 > 0;
-        match self.chunk.0 > 1 && changes {
+        // A range write has no address yet.
+        let ordered = self.chunk.0 > 1 && request.extent.end().0 > self.from.0 && !request.offered;
+        match ordered && changes {
             true => self.admit_write(request),
             false => Admission::Begins(None),
         }
     }
 
     fn admit_write(&mut self, request: &Request) -> Admission {
-        let first = request.extent.start.0 / self.chunk.0;
+        let first = request.extent.start.0.max(self.from.0) / self.chunk.0;
         let last = (request.extent.end().0 - 1) / self.chunk.0;
         self.arrived += 1;
         let key = self.writes.insert(Unfinished {

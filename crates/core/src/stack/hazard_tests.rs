@@ -61,7 +61,7 @@ fn writes_begin_as_if_each_were_compared_with_all_before() {
     let (mut blocked, mut long) = (0, 0);
     for seed in 0..200 {
         let mut rng = Rng::stream(seed, "hazards");
-        let (mut hazards, mut twin) = (Hazards::new(CHUNK), Twin::default());
+        let (mut hazards, mut twin) = (Hazards::new(CHUNK, Blocks(0)), Twin::default());
         let mut running: Vec<(u64, Key)> = Vec::new();
         let room = 1 + rng.below(60);
         for id in 0..300 {
@@ -101,7 +101,7 @@ fn writes_begin_as_if_each_were_compared_with_all_before() {
 
 #[test]
 fn who_waits_for_several_waits_for_the_last_of_them() {
-    let mut hazards = Hazards::new(CHUNK);
+    let mut hazards = Hazards::new(CHUNK, Blocks(0));
     let Admission::Begins(Some(low)) = hazards.admit(&write(1, 0, 8)) else {
         panic!("nothing is in its way");
     };
@@ -117,7 +117,7 @@ fn who_waits_for_several_waits_for_the_last_of_them() {
 
 #[test]
 fn reads_flushes_and_whatever_has_no_chunks_are_never_blocked() {
-    let mut hazards = Hazards::new(CHUNK);
+    let mut hazards = Hazards::new(CHUNK, Blocks(0));
     assert!(matches!(
         hazards.admit(&write(1, 0, 64)),
         Admission::Begins(Some(_))
@@ -127,7 +127,7 @@ fn reads_flushes_and_whatever_has_no_chunks_are_never_blocked() {
     assert_eq!(hazards.admit(&read), Admission::Begins(None));
     assert_eq!(hazards.admit(&flush), Admission::Begins(None));
     // Drives order nothing by themselves.
-    let mut free = Hazards::new(Blocks(1));
+    let mut free = Hazards::new(Blocks(1), Blocks(0));
     assert_eq!(free.admit(&write(1, 0, 64)), Admission::Begins(None));
     assert_eq!(free.admit(&write(2, 0, 64)), Admission::Begins(None));
 }
@@ -135,7 +135,7 @@ fn reads_flushes_and_whatever_has_no_chunks_are_never_blocked() {
 /// A hundred thousand writes behind one: with a look at all of them at each step it would take minutes.
 #[test]
 fn many_behind_one_take_their_turns_quickly() {
-    let mut hazards = Hazards::new(CHUNK);
+    let mut hazards = Hazards::new(CHUNK, Blocks(0));
     let Admission::Begins(Some(first)) = hazards.admit(&write(0, 0, 8)) else {
         panic!("nothing is in its way");
     };
@@ -158,7 +158,7 @@ fn many_behind_one_take_their_turns_quickly() {
 #[test]
 fn many_small_ones_over_many_wide_ones_take_their_turns_quickly() {
     let (wide, small) = (40_000, 40_000);
-    let mut hazards = Hazards::new(CHUNK);
+    let mut hazards = Hazards::new(CHUNK, Blocks(0));
     let mut key = None;
     for id in 0..wide {
         let chunks = small + wide - id;
@@ -186,4 +186,28 @@ fn many_small_ones_over_many_wide_ones_take_their_turns_quickly() {
     }
     hazards.audit();
     assert_eq!(hazards.blocked(), 0);
+}
+
+/// Zones behind a conventional one: there the order is open, and range writes have none.
+#[test]
+fn writes_of_a_zone_follow_each_other_and_others_do_not() {
+    let mut hazards = Hazards::new(Blocks(10), Blocks(10));
+    let begins = |hazards: &mut Hazards, op, at, len| {
+        let request = Request::new(1, op, at, len, Instant::ZERO);
+        matches!(hazards.admit(&request), Admission::Begins(_))
+    };
+    for _ in 0..2 {
+        assert!(begins(&mut hazards, Op::Write, 3, 7));
+    }
+    assert!(begins(&mut hazards, Op::Write, 10, 2));
+    assert!(!begins(&mut hazards, Op::Write, 12, 2));
+    assert!(begins(&mut hazards, Op::Write, 20, 2));
+    assert!(!begins(&mut hazards, Op::Discard, 0, 15));
+    assert!(begins(&mut hazards, Op::Read, 10, 2));
+    let offered = Request {
+        offered: true,
+        ..Request::new(1, Op::Write, 12, 2, Instant::ZERO)
+    };
+    assert_eq!(hazards.admit(&offered), Admission::Begins(None));
+    hazards.audit();
 }

@@ -55,6 +55,9 @@ impl Stack {
         let queue = &mut self.queues[drive.index()];
         let mut parts = self.parts.pop().unwrap_or_default();
         queue.done(now, io, done, &self.streams, &mut parts);
+        if let Some(freed) = queue.freed(done) {
+            self.offers.free(&freed);
+        }
         let began = now - done.cost.total();
         if parts.is_empty() {
             self.parts.push(parts);

@@ -50,6 +50,7 @@ use crate::registry::Kind;
 use crate::request::{Reply, Request};
 use crate::stream::{Stream, Streams};
 use crate::units::{Blocks, Duration, Extent, Instant};
+use crate::zones::ZoneShape;
 
 mod audit;
 mod dispatch;
@@ -165,6 +166,8 @@ pub struct Lane {
     pub merging: Merging,
     /// Whether the drive chooses the places of range writes.
     pub lands: bool,
+    /// How the drive is cut into zones, if it is.
+    pub zones: Option<ZoneShape>,
 }
 
 /// I/Os of one command that there is room for from the start.
@@ -231,7 +234,7 @@ impl Stack {
         let shape = placement.shape();
         Stack {
             memory: None,
-            hazards: Hazards::new(shape.chunk),
+            hazards: Hazards::of(&shape),
             shape,
             placement,
             timers: Agenda::new(lanes.len()),
@@ -332,9 +335,20 @@ impl Stack {
     /// What is wrong with the offer, or which part does not carry out range writes.
     pub fn check_offer(&self, offer: &Offer, len: Blocks, epoch: u64) -> Result<(), Refused> {
         self.carries_out_offers()?;
+        let most = self.range_write_max();
+        if len > most {
+            let (given, most) = (len.0, most.0);
+            return Err(Refused::TooLong { given, most });
+        }
         let capacity = self.shape.capacity;
         let bounds = (capacity.0, self.places_max());
         self.offers.check(offer, len.0, epoch, bounds)
+    }
+
+    /// Blocks of the longest range write.
+    pub fn range_write_max(&self) -> Blocks {
+        let most = self.queues.iter().map(|queue| queue.range_write_max());
+        most.min().unwrap_or(Blocks(u64::MAX))
     }
 
     /// How many places a range write may offer.

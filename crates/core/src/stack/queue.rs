@@ -4,6 +4,7 @@
 //! it ([`Room`]); then in the scheduler, until the drive has room for a command.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use super::graph::{Graph, Standing};
 use super::merger::{Grown, Merger};
@@ -20,6 +21,7 @@ use crate::registry::Kind;
 use crate::stack::Lane;
 use crate::stream::Streams;
 use crate::units::{Blocks, Instant, Pba};
+use crate::zones::Zones;
 
 /// How every command ends on a drive that is gone.
 pub(super) const GONE: Status = Status::Failed(Failure::Gone);
@@ -55,6 +57,8 @@ pub(super) struct Queue {
     pub(super) put_off: bool,
     /// Whether the drive chooses the places of range writes.
     pub(super) lands: bool,
+    /// How far the zones of the drive are written, as far as it was heard; none if it has none.
+    zones: Option<Box<Zones>>,
 }
 
 /// What waits outside a scheduler.
@@ -96,9 +100,23 @@ pub(super) enum Dispatch {
 }
 
 impl Queue {
-    /// How many places a range write may offer its scheduler.
+    /// The blocks of the drive that the end of a command has freed, by the reset of zones.
+    pub(super) fn freed(&self, done: &DriveDone) -> Option<Range<u64>> {
+        self.zones.as_ref()?.shape().freed(done)
+    }
+
+    /// Blocks of the longest range write.
+    pub(super) fn range_write_max(&self) -> Blocks {
+        let zones = self.zones.as_ref();
+        zones.map_or(Blocks(u64::MAX), |zones| Blocks(zones.shape().longest()))
+    }
+
+    /// How many places a range write may offer its scheduler. Those on zones are their pointers, so few that every scheduler may list them.
     pub(super) fn places_max(&self) -> u64 {
-        self.scheduler.places_max()
+        match self.zones {
+            None => self.scheduler.places_max(),
+            Some(_) => u64::MAX,
+        }
     }
 
     pub(super) fn new(lane: Lane) -> Queue {
@@ -109,6 +127,7 @@ impl Queue {
             depth,
             merging,
             lands,
+            zones,
         } = lane;
         let merger = match merging {
             Merging::None => None,
@@ -131,6 +150,7 @@ impl Queue {
             timer: None,
             put_off: false,
             lands,
+            zones: zones.map(|shape| Box::new(Zones::new(shape))),
         }
     }
 
@@ -335,7 +355,7 @@ impl Queue {
                 oracle: &*self.oracle,
                 capacity: self.capacity,
                 free,
-                offers,
+                offers: within(self.zones.as_deref(), offers),
                 in_flight: self.in_flight,
                 depth: self.depth,
             };
@@ -422,7 +442,16 @@ impl Queue {
         if self.full() {
             self.timer = None;
         }
-        self.oracle.started(now, &command);
+        if !self.is_refused(&command) {
+            self.oracle.started(now, &command);
+        }
+    }
+
+    /// Whether the drive will not do what it is told, as its zones are written otherwise. That is known of one which does a command at a time.
+    #[inline]
+    fn is_refused(&self, command: &Command) -> bool {
+        let zones = self.zones.as_ref().filter(|_| !self.lands);
+        zones.is_some_and(|zones| zones.refuses(command))
     }
 
     /// Whether the drive has said before that it is gone, and says otherwise now, as after a reset. Nobody has kept account of what lies there
@@ -451,7 +480,13 @@ impl Queue {
         streams: &Streams,
         parts: &mut Vec<IoId>,
     ) {
-        self.oracle.observed(now, done);
+        let refused = !self.lands && done.is_refused();
+        if !refused {
+            self.oracle.observed(now, done);
+        }
+        if let Some(zones) = &mut self.zones {
+            zones.heard(done);
+        }
         if passes_by(io.op) {
             return;
         }
@@ -503,6 +538,15 @@ impl Queue {
                 held.io.id
             );
         }
+    }
+}
+
+/// Range writes as they are seen on a drive whose zones are written so far.
+#[inline]
+fn within<'a>(zones: Option<&'a Zones>, offers: Seen<'a>) -> Seen<'a> {
+    match zones {
+        None => offers,
+        Some(zones) => offers.within(zones),
     }
 }
 

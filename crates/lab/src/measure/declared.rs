@@ -34,8 +34,7 @@ pub(crate) fn tables(kinds: Kinds) -> Vec<Table> {
         let parts = kind.kind.parts();
         of_cards(kind.key(), parts.iter().map(|part| part.measures))
     });
-    let of_drives = drive::KINDS.iter().map(|kind| kind.measures);
-    let of_drives = of_cards(drive::KEY, of_drives);
+    let of_drives = of_cards(drive::KEY, drive::measures());
     let of_lab = [
         (recovery::KEY, recovery::MEASURES),
         (busy::KEY, busy::MEASURES),
@@ -245,6 +244,7 @@ pub(crate) mod tests {
             depth: 1,
             merging: Merging::None,
             lands: false,
+            zones: None,
         };
         let stack = Stack::new(Box::new(Nowhere), vec![lane(), lane()]);
         Run {

@@ -13,6 +13,7 @@ use nearslot_core::registry;
 use nearslot_core::registry::{ConfigError, Kind, KindCard, KnobValue, Knobs, Of, Spec, written};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::{Blocks, Duration, Instant};
+use nearslot_core::zones::ZoneShape;
 
 use crate::outcome::{ApplicationFound, Number, ProcessFound};
 
@@ -62,6 +63,11 @@ impl LoadEnv<'_> {
     /// Where the tracks of a drive lie, if it has tracks and the workload asks.
     fn geometry(&self) -> Option<Arc<dyn Geometry>> {
         self.drive.and_then(|below| below.blueprint.geometry())
+    }
+
+    /// How a drive is cut into zones, if it is and the workload asks.
+    fn zones(&self) -> Option<ZoneShape> {
+        self.drive.and_then(|below| below.blueprint.zones())
     }
 }
 
@@ -143,6 +149,11 @@ const PROCESSES: [&str; 2] = ["process", "processes"];
 /// Whether a synthetic workload makes range writes, as its card or its settings say.
 pub(crate) fn offers(part: &PartConfig) -> bool {
     has_knob(part, ranges::TARGETS.name) || tpcb::offers(part) || filesystem::offers(part)
+}
+
+/// Whether a synthetic workload makes range writes and others, in place, as its card says: the zones of a drive take no such load.
+pub(crate) fn offers_and_writes_in_place(part: &PartConfig) -> bool {
+    offers(part) && !has_knob(part, ranges::TARGETS.name)
 }
 
 /// Whether a synthetic workload asks what the drives below are like, as its card says.

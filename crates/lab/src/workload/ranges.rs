@@ -3,7 +3,8 @@
 //! `depth` requests are in flight. A write draws `targets` places of the span, each a multiple of `align_blocks`, and offers a range at each: the
 //! place itself, so many blocks from there on, its track, or the span as a whole; one that has a single place to go to is an ordinary write. A
 //! read reads at one such place. Nothing is kept: when a write is answered its blocks are free again, so a region never fills up. Where all
-//! that is offered is being written by others, a write fails as exhausted.
+//! that is offered is being written by others, a write fails as exhausted. On a drive with zones blocks are free again only when their zone is
+//! reset, which the load does when a zone is full ([`zones`]); there a write offers whole zones, and a read reads what was written.
 //!
 //! This is the load of the disk experiments of the study of range writes, where a span of 4,096 blocks is a block group: Anand and others, "Avoiding file
 //! system micromanagement with range writes", OSDI 2008, section 4. A few random numbers for each target.
@@ -12,13 +13,18 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use nearslot_core::contract::Geometry;
+use nearslot_core::ids::RequestId;
 use nearslot_core::offer::Offer;
 use nearslot_core::op::Op;
 use nearslot_core::registry::{ConfigError, Knob, Knobs, Spec};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{BLOCK_BYTES, Instant, Pba};
+use nearslot_core::zones::ZoneShape;
 
+mod zones;
+
+use self::zones::Kept;
 use super::access;
 use super::closed::{Loop, Refill};
 use super::{LoadEnv, Synthetic, Workload};
@@ -32,6 +38,8 @@ enum Within {
     Blocks(u64),
     /// On its track.
     Track,
+    /// In its zone.
+    Zone,
     /// In the whole span.
     Span,
 }
@@ -41,6 +49,7 @@ impl Within {
         match text {
             "place" => Some(Within::Place),
             "track" => Some(Within::Track),
+            "zone" => Some(Within::Zone),
             "span" => Some(Within::Span),
             number => {
                 let blocks = number.parse().ok().filter(|blocks| *blocks > 0)?;
@@ -62,6 +71,8 @@ struct Ranges {
     targets: u64,
     within: Within,
     geometry: Option<Arc<dyn Geometry>>,
+    /// What it knows of the zones of its span, if the drive has zones.
+    zones: Option<Kept>,
     /// Ranges of the write that is being made.
     ranges: Vec<Range<u64>>,
     /// What the last write offers.
@@ -86,7 +97,7 @@ impl Ranges {
                 false => wrong("at_block", at, &allowed),
             };
         }
-        let made = Ranges {
+        let mut made = Ranges {
             room,
             rng: Rng::stream(env.seed, env.label),
             left: knobs.integer("requests"),
@@ -98,12 +109,67 @@ impl Ranges {
             targets: knobs.integer("targets"),
             within: Within::read(knobs.choice("within")).expect("the card accepted it"),
             geometry: env.geometry(),
+            zones: None,
             ranges: Vec::new(),
             offer: None,
             heard: 0,
         };
-        made.check(knobs, env)?;
+        match env.zones() {
+            None => made.check(knobs, env)?,
+            Some(shape) => {
+                made.check_on_zones(knobs, &shape)?;
+                made.zones = Some(Kept::new(shape, &made.span, made.len));
+            }
+        }
         Ok(made)
+    }
+
+    /// Whether what is written and offered fits on a drive with zones.
+    fn check_on_zones(&self, knobs: &Knobs, shape: &ZoneShape) -> Result<(), ConfigError> {
+        let ZoneShape {
+            blocks,
+            conventional,
+            ..
+        } = *shape;
+        let Range { start, end } = self.span;
+        let (len, align) = (self.len, self.align);
+        if start < conventional || !start.is_multiple_of(blocks) {
+            let allowed = format!(
+                "where a zone begins: a multiple of zone_blocks, which is {blocks}, and at least {conventional}, behind what is written anywhere"
+            );
+            return wrong("at_block", start, &allowed);
+        }
+        if !(end - start).is_multiple_of(blocks) {
+            let allowed =
+                format!("a multiple of zone_blocks, which is {blocks}, or 0, all from at_block on");
+            return wrong("span_blocks", end - start, &allowed);
+        }
+        if !matches!(self.within, Within::Zone | Within::Span) {
+            let allowed = "zone or span on a drive with zones, where writes land at pointers alone";
+            return wrong("within", knobs.choice("within"), allowed);
+        }
+        if self.within == Within::Span && self.targets > 1 {
+            let allowed = "1 beside within=span, which offers the whole span already";
+            return wrong("targets", self.targets, allowed);
+        }
+        let longest = shape.longest();
+        if len > longest {
+            let allowed = format!(
+                "at most {} on this drive, which writes {longest} blocks of a zone at a time and splits none",
+                longest * BLOCK_BYTES
+            );
+            return wrong("size", len * BLOCK_BYTES, &allowed);
+        }
+        if ![len, blocks, conventional]
+            .iter()
+            .all(|begin| begin.is_multiple_of(align))
+        {
+            let allowed = format!(
+                "what divides {len} blocks, which are written, and where zones begin: pointers follow from these"
+            );
+            return wrong("align_blocks", align, &allowed);
+        }
+        Ok(())
     }
 
     /// Whether what is written and offered fits.
@@ -129,6 +195,10 @@ impl Ranges {
             let allowed = "place, span or a number of blocks: the drive has no tracks";
             return wrong("within", "track", allowed);
         }
+        if self.within == Within::Zone {
+            let allowed = "place, track, span or a number of blocks: the drive has no zones";
+            return wrong("within", "zone", allowed);
+        }
         let (places, most) = (self.places(env), env.places_max);
         if places > most {
             let allowed = format!(
@@ -143,7 +213,7 @@ impl Ranges {
     fn places(&self, env: &LoadEnv<'_>) -> u64 {
         let Range { start, end } = self.span;
         let blocks = match self.within {
-            Within::Place => self.len,
+            Within::Place | Within::Zone => self.len,
             Within::Blocks(blocks) => blocks,
             Within::Track => longest_track(env, &self.span),
             Within::Span => end - start,
@@ -164,6 +234,10 @@ impl Ranges {
         match self.within {
             Within::Place => at..at + self.len,
             Within::Span => start..end,
+            Within::Zone => self
+                .zones
+                .as_ref()
+                .map_or(start..end, |zones| zones.around(at)),
             Within::Blocks(blocks) => {
                 let begin = at.min(end - blocks);
                 begin..(begin + blocks).max(at + self.len)
@@ -212,6 +286,16 @@ impl Ranges {
     }
 }
 
+impl Ranges {
+    /// The reset of a zone, if one is due.
+    fn reset(&mut self, now: Instant) -> Option<Request> {
+        let number = self.number - 1;
+        let zones = self.zones.as_mut()?;
+        let Range { start, end } = zones.next_reset(RequestId(number))?;
+        Some(Request::new(number, Op::Discard, start, end - start, now))
+    }
+}
+
 /// Blocks of the longest track in a part of the drive, if a scheduler needs to know; as many on each of a cylinder.
 fn longest_track(env: &LoadEnv<'_>, span: &Range<u64>) -> u64 {
     let geometry = env.geometry().filter(|_| env.places_max < u64::MAX);
@@ -232,7 +316,8 @@ fn longest_track(env: &LoadEnv<'_>, span: &Range<u64>) -> u64 {
 impl Workload for Ranges {
     fn next_arrival(&self) -> Option<Instant> {
         let room = self.room.room();
-        room.filter(|_| self.left > 0)
+        let may_ask = self.zones.as_ref().is_none_or(|zones| zones.may_ask());
+        room.filter(|_| self.left > 0 && may_ask)
     }
 
     fn poll(&mut self, now: Instant) -> Option<Request> {
@@ -240,13 +325,21 @@ impl Workload for Ranges {
         self.room.enter();
         self.left -= 1;
         self.number += 1;
+        if let Some(reset) = self.reset(now) {
+            return Some(reset);
+        }
         let reads = self.rng.chance(self.read_share);
         // A write with one place to go to is an ordinary one.
         let ordinary = reads || self.within == Within::Place && self.targets == 1;
         let op = if reads { Op::Read } else { Op::Write };
-        let at = match ordinary {
-            true => self.place(),
-            false => self.offer(),
+        let at = match (&mut self.zones, ordinary) {
+            (Some(zones), true) => zones.written(&mut self.rng),
+            (Some(zones), false) => {
+                zones.asks();
+                self.offer()
+            }
+            (None, true) => self.place(),
+            (None, false) => self.offer(),
         };
         Some(Request {
             sync: true,
@@ -261,6 +354,9 @@ impl Workload for Ranges {
     }
 
     fn replied(&mut self, now: Instant, reply: &Reply) {
+        if let Some(zones) = &mut self.zones {
+            zones.replied(reply);
+        }
         self.heard += u64::from(reply.request.offered);
         self.room.leave(now);
     }
@@ -298,8 +394,9 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
             "within",
             "track",
             |text| Within::read(text).is_some(),
-            "place, track, span or a number of 512-byte blocks",
-            "how far around a place a write may land: nowhere else, on its track, in the span, or so many blocks from there on",
+            "place, track, zone, span or a number of 512-byte blocks",
+            "how far around a place a write may land: nowhere else, on its track, in its zone, in the span, or so many blocks from there on; on a \
+             drive with zones zone or span",
         ),
         TARGETS,
         Knob::integer(
@@ -454,7 +551,7 @@ mod tests {
             ),
             (
                 "within=0",
-                "within = 0 (allowed: place, track, span or a number",
+                "within = 0 (allowed: place, track, zone, span or a number",
             ),
             (
                 "size=4k/1+8k/1:within=span",

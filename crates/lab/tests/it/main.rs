@@ -31,3 +31,4 @@ mod streams;
 mod validate;
 mod without_result;
 mod wrong_blocks;
+mod zones;

@@ -20,6 +20,7 @@ from . import (
     table2,
     targets,
     today,
+    zones,
 )
 from .options import Options
 
@@ -42,5 +43,6 @@ STUDY = Study(
         table2.EXPERIMENT,
         reread.EXPERIMENT,
         files_today.EXPERIMENT,
+        zones.EXPERIMENT,
     ),
 )

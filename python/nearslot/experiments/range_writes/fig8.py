@@ -106,7 +106,7 @@ def full_turn(table: Table) -> Found:
 
 
 def closed_forms(table: Table) -> Found:
-    """F1."""
+    """M5."""
     sectors = table.only(bytes=SECTOR)
     checks = []
     for count in OPTIONS[:-1]:
@@ -157,7 +157,7 @@ STATEMENTS = [
         judge=at_both_sizes(full_turn),
     ),
     Statement(
-        id="F1",
+        id="M5",
         kind=Kind.OWN,
         statement="Times are those of closed forms: whole steps between options, or half of one",
         published="ceil((x + o) / (T / k)) T / k on one track; T / 2k where the phase is any",

@@ -200,7 +200,7 @@ impl FaultyDrive {
             let index = match failure {
                 Failure::Medium => 0,
                 Failure::TimedOut => 1,
-                Failure::Gone | Failure::MapLost | Failure::Exhausted => 2,
+                Failure::Gone | Failure::MapLost | Failure::Exhausted | Failure::Zone => 2,
             };
             self.counts.failed[index] += 1;
             let late = done.cost.total() > running.fate.at_least;
@@ -237,7 +237,9 @@ impl FaultyDrive {
         let asked = command.at.0..command.at.0 + command.len.0;
         let mut written = fate.lands.0..fate.lands.0 + fate.written.0;
         match status {
-            Status::Failed(Failure::Gone | Failure::MapLost | Failure::Exhausted) => return,
+            Status::Failed(
+                Failure::Gone | Failure::MapLost | Failure::Exhausted | Failure::Zone,
+            ) => return,
             Status::Failed(Failure::Medium) => {
                 // It ends at the block that it was to write there, wherever it has gone.
                 let before = self.first_bad(running).map(|bad| bad - command.at.0);

@@ -22,7 +22,7 @@ use self::complete::{CompleteDrive, CompleteOracle};
 use self::firmware::{Firmware, WriteBehind};
 use super::cache::{self, CACHE};
 use super::protection::PROTECTION;
-use super::{Kind, queued};
+use super::{Kind, queued, zoned};
 use crate::contract::{Arm, Blueprint, Drive, Geometry, Oracle};
 use crate::freemap::{FreeMap, Room, Tracks, Uncountable};
 use crate::io::{Command, DriveDone, Unwritten, WriteCache};
@@ -443,6 +443,11 @@ pub(super) static KIND: Kind = Kind {
             "a scheduler; in a table or a file also with settings, such as aged_satf:weight_ms_per_s=3",
             "queue_depth above 1: how the drive sorts them",
         ),
+        zoned::ZONE_BLOCKS,
+        zoned::CAPACITY,
+        zoned::CONVENTIONAL,
+        zoned::APPEND_MAX,
+        zoned::RESET,
     ],
     measures: &[],
     read: |table, knobs| Ok(Box::new(HddBlueprint::read(table, knobs)?)),

@@ -49,11 +49,11 @@ use medium::Plan;
 use parameters::{Allocation, SsdParameters, Unwritten, byte_ps, us};
 use precondition::{Initial, State};
 
-use super::Kind;
 use super::cache::{self, CACHE};
 use super::flat::{self, FlatOracle};
 use super::protection::PROTECTION;
 use super::queued::DEPTH_KNOB;
+use super::{Kind, zoned};
 use crate::contract::{Blueprint, Drive, Oracle};
 use crate::freemap::{Room, Tracks, Uncountable};
 use crate::io::WriteCache;
@@ -84,6 +84,7 @@ impl SsdBlueprint {
             "random" => State::Random,
             _ => State::Full,
         };
+        check_zones(knobs, state, unit)?;
         let cache = chosen_cache(knobs, &parameters)?;
         let kept = parameters.cache.as_ref();
         let room = kept.map_or(0, |cache| cache.kib / parameters.map_kib);
@@ -120,6 +121,30 @@ impl SsdBlueprint {
             },
         })
     }
+}
+
+/// Whether zones, if the drive has some, may begin over a map of such units in this state.
+fn check_zones(knobs: &Knobs, state: State, unit: u64) -> Result<(), ConfigError> {
+    if !zoned::is_on(knobs) {
+        return Ok(());
+    }
+    if state != State::Empty {
+        let word = knobs.choice("precondition");
+        let allowed = "empty beside zone_blocks, as zones are empty at the begin";
+        return Err(ConfigError::value("precondition", word, allowed));
+    }
+    let blocks = knobs.integer(zoned::ZONE_BLOCKS.name);
+    if !blocks.is_multiple_of(unit) {
+        let allowed = format!(
+            "a multiple of {unit}, the blocks of a unit of the drive's map, as a reset frees whole units"
+        );
+        return Err(ConfigError::value(
+            zoned::ZONE_BLOCKS.name,
+            &blocks.to_string(),
+            &allowed,
+        ));
+    }
+    Ok(())
 }
 
 /// The write cache that a drive has, or could have.
@@ -214,6 +239,11 @@ pub(super) static KIND: Kind = Kind {
         ),
         CACHE,
         PROTECTION,
+        zoned::ZONE_BLOCKS,
+        zoned::CAPACITY,
+        zoned::CONVENTIONAL,
+        zoned::APPEND_MAX,
+        zoned::RESET,
     ],
     measures: counts::MEASURES,
     read: |table, knobs| Ok(Box::new(SsdBlueprint::read(table, knobs)?)),

@@ -31,6 +31,11 @@ const EXCUSED: &[(&str, &str, &str)] = &[
         "expand",
         "it is its base, and that is satf",
     ),
+    (
+        "sustained load",
+        "first_fit",
+        "it is its base, and that is satf",
+    ),
     ("sustained load", "read_first", "its reads go by SATF"),
     ("sustained load", "write_first", "its reads go by SATF"),
     ("sustained load", "satf_ew", "its reads go by SATF"),

@@ -123,7 +123,9 @@ impl Medium {
             let name = match failure {
                 Failure::Medium => "failed_medium",
                 Failure::TimedOut => "failed_timed_out",
-                Failure::Gone | Failure::MapLost | Failure::Exhausted => "failed_gone",
+                Failure::Gone | Failure::MapLost | Failure::Exhausted | Failure::Zone => {
+                    "failed_gone"
+                }
             };
             self.count(name, 1);
             let late = failure == Failure::TimedOut && done.cost.total() > fate.at_least;

@@ -230,6 +230,7 @@ impl Setup {
             depth: 1,
             merging: Merging::None,
             lands: false,
+            zones: None,
         };
         let lanes: Vec<Lane> = (0..placement.shape().drives).map(lane).collect();
         let drives = lanes.iter().map(|_| blueprint.drive()).collect();

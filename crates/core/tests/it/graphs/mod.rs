@@ -76,6 +76,7 @@ fn lanes(count: u16) -> Vec<Lane> {
         depth: 1,
         merging: Merging::None,
         lands: false,
+        zones: None,
     };
     (0..count).map(lane).collect()
 }

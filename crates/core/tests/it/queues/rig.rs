@@ -55,6 +55,16 @@ impl Rig {
         scheduler: Box<dyn Scheduler>,
         merging: Merging,
     ) -> Rig {
+        Rig::with(blueprint, blueprint.drive(), scheduler, merging)
+    }
+
+    /// Over a drive of which this is known.
+    pub(crate) fn with(
+        blueprint: &dyn Blueprint,
+        drive: Box<dyn Drive>,
+        scheduler: Box<dyn Scheduler>,
+        merging: Merging,
+    ) -> Rig {
         let linear: PartConfig = "linear".parse().expect("a part's name");
         let place = linear.build(&VolumeEnv {
             seed: 1,
@@ -65,17 +75,16 @@ impl Rig {
             survivors: None,
         });
         let place = place.expect("it has no knobs");
-        Rig::placed(place, blueprint, scheduler, merging)
+        Rig::placed(place, (blueprint, drive), scheduler, merging)
     }
 
-    /// Over a drive, under this placement.
+    /// Over a drive of which this is known, under this placement.
     pub(crate) fn placed(
         place: Box<dyn Placement>,
-        blueprint: &dyn Blueprint,
+        (blueprint, drive): (&dyn Blueprint, Box<dyn Drive>),
         scheduler: Box<dyn Scheduler>,
         merging: Merging,
     ) -> Rig {
-        let drive = blueprint.drive();
         let lane = Lane {
             scheduler,
             oracle: blueprint.exact(),
@@ -83,6 +92,7 @@ impl Rig {
             depth: drive.depth(),
             merging,
             lands: drive.lands(),
+            zones: blueprint.zones(),
         };
         Rig {
             stack: Stack::new(place, vec![lane]),

@@ -10,11 +10,12 @@ use std::sync::Arc;
 use nearslot_core::contract::{Blueprint, Next, Oracle, Scheduler, View};
 use nearslot_core::ids::{IoId, StreamId};
 use nearslot_core::io::{Command, DriveDone, Io};
-use nearslot_core::offer::{Offer, OfferId, Offers};
+use nearslot_core::offer::{Offer, OfferId, Offers, Writable};
 use nearslot_core::op::{Cost, Op, Status};
 use nearslot_core::rng::Rng;
 use nearslot_core::stream::Streams;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
+use nearslot_core::zones::{ZoneShape, Zones};
 
 use crate::conformance::drives::SSD;
 use crate::reference::hdd::drive_of;
@@ -38,6 +39,8 @@ struct Two {
     oracle: Box<dyn Oracle>,
     capacity: u64,
     offers: Offers,
+    /// How far zones are written, if it has some. Ordinary writes go past them here.
+    zones: Option<Zones>,
     /// I/Os by their names.
     ios: Vec<Io>,
     /// Those that wait.
@@ -56,6 +59,7 @@ impl Two {
             oracle: blueprint.exact(),
             capacity: blueprint.capacity().0,
             offers: Offers::default(),
+            zones: None,
             ios: Vec::new(),
             waiting: Vec::new(),
             under_way: VecDeque::new(),
@@ -63,6 +67,35 @@ impl Two {
             rng: Rng::stream(seed, "choice"),
             counts: Counts::default(),
         }
+    }
+
+    /// The same with some twenty zones.
+    fn on_zones(names: [&str; 2], blueprint: &dyn Blueprint, seed: u64) -> Two {
+        let blocks = (blueprint.capacity().0 / 20).max(1);
+        let shape = ZoneShape {
+            blocks,
+            capacity: blocks,
+            conventional: 0,
+            zones: (blueprint.capacity().0 / blocks) as u32,
+            append_max: u64::MAX,
+        };
+        Two {
+            zones: Some(Zones::new(shape)),
+            ..Two::new(names, blueprint, seed)
+        }
+    }
+
+    /// A zone is reset.
+    fn reset(&mut self) {
+        let Some(zones) = &mut self.zones else {
+            return;
+        };
+        let shape = *zones.shape();
+        let zone = self.rng.below(shape.zones.into()) as u32;
+        zones.close(&(zone..zone + 1));
+        zones.reset(&(zone..zone + 1));
+        self.offers
+            .free(&(shape.begin(zone)..shape.begin(zone + 1)));
     }
 
     fn insert(&mut self, op: Op, at: u64, len: u64, offer: Option<OfferId>) {
@@ -141,12 +174,14 @@ impl Two {
     /// What both decide, which is the same.
     fn decide(&mut self) -> Option<Decision> {
         self.oracle.advance(self.now);
+        let zones = self.zones.as_ref();
+        let writable = zones.map(|zones| zones as &dyn Writable);
         let view = View {
             now: self.now,
             oracle: &*self.oracle,
             capacity: Blocks(self.capacity),
             free: None,
-            offers: self.offers.within(None),
+            offers: self.offers.within(writable),
             in_flight: 0,
             depth: 1,
         };
@@ -227,6 +262,10 @@ impl Two {
             arm: None,
         };
         self.oracle.observed(self.now, &done);
+        if let Some(zones) = self.zones.as_mut().filter(|_| io.offer.is_some()) {
+            assert_eq!(zones.first(at.0, at.0 + 1, len.0), Some(at.0), "no pointer");
+            zones.heard(&done);
+        }
     }
 
     /// Somebody does not want it any more.
@@ -251,6 +290,9 @@ impl Two {
             if !self.waiting.is_empty() && self.rng.chance(0.1) {
                 self.withdraw();
             }
+            if self.zones.is_some() && self.rng.chance(0.3) {
+                self.reset();
+            }
             for _ in 0..self.rng.below(6) {
                 self.step();
             }
@@ -265,10 +307,11 @@ impl Two {
 }
 
 /// Both choose the same over disks of every layout, and over other drives.
-fn choose_the_same(names: [&str; 2], layouts: u64) {
+fn choose_the_same(names: [&str; 2], layouts: u64, zoned: bool) {
     let mut sum = Counts::default();
     let mut run = |blueprint: &dyn Blueprint, seed| {
-        let counts = Two::new(names, blueprint, seed).churn(40);
+        let new = if zoned { Two::on_zones } else { Two::new };
+        let counts = new(names, blueprint, seed).churn(40);
         sum.ordinary += counts.ordinary;
         sum.landed += counts.landed;
         sum.exhausted += counts.exhausted;
@@ -295,10 +338,16 @@ fn choose_the_same(names: [&str; 2], layouts: u64) {
 
 #[test]
 fn satf_chooses_what_expanding_to_all_places_chooses() {
-    choose_the_same(["satf", "expand"], 200);
+    choose_the_same(["satf", "expand"], 200, false);
 }
 
 #[test]
 fn aged_satf_chooses_what_expanding_to_all_places_chooses() {
-    choose_the_same(["aged_satf", "expand:base=aged_satf"], 100);
+    choose_the_same(["aged_satf", "expand:base=aged_satf"], 100, false);
+}
+
+/// Of the pointers of zones, which others move meanwhile.
+#[test]
+fn satf_chooses_among_zones_what_expanding_to_all_pointers_chooses() {
+    choose_the_same(["satf", "expand"], 200, true);
 }

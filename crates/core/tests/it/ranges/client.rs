@@ -12,6 +12,7 @@ use nearslot_core::rng::Rng;
 use nearslot_core::stack::Input;
 use nearslot_core::units::{Blocks, Instant};
 
+use super::zoned::Account;
 use crate::queues::rig::Rig;
 
 /// How a client works.
@@ -29,7 +30,7 @@ pub(crate) struct Habits {
     /// Share of range writes.
     ranges: f64,
     /// Whether some blocks cannot be written.
-    bad: bool,
+    pub(crate) bad: bool,
 }
 
 impl Habits {
@@ -61,6 +62,16 @@ pub(crate) struct Counts {
     pub(crate) late: u64,
     /// Refused, as nothing of the offer was left.
     pub(crate) refused: u64,
+    /// Refused, as a drive with zones does not write so much at a time.
+    pub(crate) too_long: u64,
+    /// Zones that were reset.
+    pub(crate) resets: u64,
+    /// Resets of zones that are read-only.
+    pub(crate) dead: u64,
+    /// Landed in a zone behind one that was asked for later, or ended before one that lies before it.
+    pub(crate) reordered: u64,
+    /// Ordinary writes that followed each other in a zone.
+    pub(crate) in_order: u64,
 }
 
 impl Counts {
@@ -71,6 +82,11 @@ impl Counts {
         self.retried += other.retried;
         self.late += other.late;
         self.refused += other.refused;
+        self.too_long += other.too_long;
+        self.resets += other.resets;
+        self.dead += other.dead;
+        self.reordered += other.reordered;
+        self.in_order += other.in_order;
     }
 }
 
@@ -98,6 +114,8 @@ pub(crate) struct Client {
     number: u64,
     /// Replies and commands that were looked at.
     seen: (usize, usize),
+    /// What it knows of the zones of its drive, if that has some.
+    zones: Option<Account>,
     pub(crate) counts: Counts,
 }
 
@@ -106,6 +124,20 @@ impl Client {
         if habits.bad {
             rig.bad = habits.blocks / 3..habits.blocks / 3 + habits.blocks / 20;
         }
+        Client::on(rig, habits, seed)
+    }
+
+    /// The same over a drive with zones, whose blocks are free again when their zone was reset.
+    pub(crate) fn over_zones(rig: Rig, mut habits: Habits, seed: u64, zones: Account) -> Client {
+        habits.blocks = zones.blocks();
+        Client {
+            free: zones.writable().collect(),
+            zones: Some(zones),
+            ..Client::on(rig, habits, seed)
+        }
+    }
+
+    fn on(rig: Rig, habits: Habits, seed: u64) -> Client {
         Client {
             rig,
             rng: Rng::stream(seed, "client"),
@@ -118,6 +150,7 @@ impl Client {
             heard: 0,
             number: 0,
             seen: (0, 0),
+            zones: None,
             counts: Counts::default(),
         }
     }
@@ -137,12 +170,17 @@ impl Client {
             {
                 self.hear();
             }
-            if self.free.len() < self.habits.blocks as usize / 4 {
-                self.free_some();
+            match &self.zones {
+                Some(_) => self.reset_some(),
+                None if self.free.len() < self.habits.blocks as usize / 4 => self.free_some(),
+                None => {}
             }
         }
+        // What is answered and what begins at one instant is looked at together.
+        while self.rig.step(Instant::NEVER) {
+            self.look();
+        }
         self.rig.settle();
-        self.look();
         assert!(self.writes.is_empty() && self.others.is_empty());
         assert_eq!(
             self.rig.stack.epoch(),
@@ -155,6 +193,9 @@ impl Client {
         if self.rng.chance(self.habits.ranges) {
             return self.offer();
         }
+        if self.zones.is_some() && self.rng.chance(0.6) {
+            return self.write_in_order();
+        }
         // Blocks that are its own are read, and overwritten where they are.
         let index = self.rng.below(self.owned.len().max(1) as u64) as usize;
         let Some(at) = self.owned.keys().nth(index).copied() else {
@@ -163,14 +204,82 @@ impl Client {
         if !self.knows(at) {
             return;
         }
-        let op = if self.rng.chance(0.5) {
+        let op = if self.zones.is_some() || self.rng.chance(0.5) {
             Op::Read
         } else {
             Op::Write
         };
-        let request = Request::new(self.number, op, at, 1, self.rig.now);
+        self.submit(op, at, 1);
+    }
+
+    fn submit(&mut self, op: Op, at: u64, len: u64) {
+        let request = Request::new(self.number, op, at, len, self.rig.now);
         self.others.insert(request.id);
         self.rig.submit(request);
+    }
+
+    /// An ordinary write in a zone that is never offered, behind the one before and without waiting for that, or in the conventional zone.
+    fn write_in_order(&mut self) {
+        let len = 1 + self.rng.below(self.habits.len);
+        let anywhere = self.rng.chance(0.3);
+        let zones = self.zones.as_mut().expect("it was looked at");
+        if anywhere {
+            let at = self.rng.below(zones.shape.conventional - len);
+            return self.submit(Op::Write, at, len);
+        }
+        self.counts.in_order += 1;
+        let at = match zones.next_in_order(len) {
+            Some(at) => at,
+            None => {
+                let zone = zones.in_order();
+                self.submit(Op::Discard, zone.start, zone.end - zone.start);
+                self.number += 1;
+                let zones = self.zones.as_mut().expect("it has not gone");
+                zones.next_in_order(len).expect("an empty zone has room")
+            }
+        };
+        self.submit(Op::Write, at, len);
+    }
+
+    /// Resets zones that are used up, and others now and then.
+    fn reset_some(&mut self) {
+        let zones = self.zones.as_mut().expect("it has zones");
+        let Some(zone) = zones.to_be_reset(&self.free, &mut self.rng) else {
+            return;
+        };
+        self.number += 1;
+        let blocks = self.zones.as_ref().expect("it has zones").of(zone);
+        let request = Request::new(
+            self.number,
+            Op::Discard,
+            blocks.start,
+            blocks.end - blocks.start,
+            self.rig.now,
+        );
+        self.zones
+            .as_mut()
+            .expect("it has zones")
+            .resets
+            .insert(request.id, zone);
+        self.rig.submit(request);
+    }
+
+    /// A reset has ended: all that was written there is gone, and all of that was answered before.
+    fn was_reset(&mut self, zone: u32, status: Status) {
+        while !self.unheard.is_empty() {
+            self.hear();
+        }
+        let zones = self.zones.as_mut().expect("it has zones");
+        zones.was_reset(zone, status);
+        match status {
+            Status::Done => self.counts.resets += 1,
+            Status::Failed(Failure::Zone) => return self.counts.dead += 1,
+            Status::Failed(other) => panic!("{other:?}"),
+        }
+        for block in zones.writable_of(zone) {
+            self.owned.remove(&block);
+            self.free.insert(block);
+        }
     }
 
     /// Whether it has heard that a block is its own.
@@ -184,8 +293,14 @@ impl Client {
 
     /// Offers some of what it takes for free.
     fn offer(&mut self) {
-        let (begin, share) = (self.rng.below(self.habits.blocks), self.rng.below(3));
-        let most = [12, 60, self.habits.blocks][share as usize];
+        let share = self.rng.below(3) as usize;
+        let (begin, most) = match &self.zones {
+            None => {
+                let begin = self.rng.below(self.habits.blocks);
+                (begin, [12, 60, self.habits.blocks][share])
+            }
+            Some(zones) => zones.some(share, &mut self.rng),
+        };
         let mut ranges: Vec<Range<u64>> = Vec::new();
         for block in self.free.range(begin..).take(most as usize) {
             match ranges.last_mut() {
@@ -196,13 +311,21 @@ impl Client {
         if ranges.is_empty() {
             return;
         }
-        let len = 1 + self.rng.below(self.habits.len);
+        let mut len = 1 + self.rng.below(self.habits.len);
+        if self.zones.as_ref().is_some_and(|zones| zones.keeps_aligned) {
+            // Else no pointer would be a multiple of it for long.
+            len = len.next_multiple_of(self.habits.align);
+        }
         let offer = Arc::new(self.as_list_or_bits(ranges));
         if !self.unheard.is_empty() {
             self.counts.late += 1;
         }
         match self.rig.stack.check_offer(&offer, Blocks(len), self.heard) {
             Err(Refused::NoCandidate { .. }) => self.counts.refused += 1,
+            Err(Refused::TooLong { most, .. }) => {
+                assert!(len > most, "{len} blocks are not above {most}");
+                self.counts.too_long += 1;
+            }
             Err(other) => panic!("{other}"),
             Ok(()) => self.make(offer, len),
         }
@@ -238,6 +361,15 @@ impl Client {
 
     /// Looks at the commands and the answers that are new.
     fn look(&mut self) {
+        // What goes to a zone that has just been reset began after that.
+        for index in self.seen.1..self.rig.replies.len() {
+            let reply = self.rig.replies[index].1;
+            let zones = self.zones.as_mut();
+            if let Some(zone) = zones.and_then(|zones| zones.resets.remove(&reply.request.id)) {
+                self.others.insert(reply.request.id);
+                self.was_reset(zone, reply.status);
+            }
+        }
         for index in self.seen.0..self.rig.origins.len() {
             let (origin, _) = &self.rig.origins[index];
             let (at, len) = self.rig.commands[index];
@@ -254,6 +386,9 @@ impl Client {
                 Some(at),
                 "block {at} was not offered, or not to begin there"
             );
+            if let Some(zones) = &mut self.zones {
+                self.counts.reordered += u64::from(zones.landed(request, at, len));
+            }
             self.counts.retried += u64::from(!write.tried.is_empty());
             write.tried.push(at);
             for block in at..at + len {
@@ -276,6 +411,11 @@ impl Client {
     fn answered(&mut self, reply: &Reply) {
         let id = reply.request.id;
         if self.others.remove(&id) {
+            let is_zone = reply.status == Status::Failed(Failure::Zone);
+            assert!(
+                !is_zone || reply.request.op == Op::Discard,
+                "what is written in order is never refused: {reply:?}"
+            );
             return;
         }
         let write = self.writes.remove(&id).expect("one is answered once");
@@ -289,6 +429,9 @@ impl Client {
             Status::Failed(Failure::Exhausted) => {
                 assert!(write.tried.is_empty(), "something was written");
                 self.counts.exhausted += 1;
+                if let Some(zones) = &mut self.zones {
+                    zones.wants_room = true;
+                }
             }
             Status::Failed(Failure::Medium) => {
                 assert!(!write.tried.is_empty());

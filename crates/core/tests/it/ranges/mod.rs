@@ -14,6 +14,7 @@ mod client;
 mod cuts;
 mod planned;
 mod prices;
+mod zoned;
 
 use nearslot_core::contract::{Blueprint, Merging};
 use nearslot_core::drive::queued::QueuedBlueprint;
@@ -245,6 +246,7 @@ fn a_placement_with_addresses_of_its_own_refuses_them() {
         depth: 1,
         merging: Merging::None,
         lands: false,
+        zones: None,
     });
     let lanes = lanes.collect();
     let stack = nearslot_core::stack::Stack::new(place, lanes);

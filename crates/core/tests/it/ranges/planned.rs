@@ -74,7 +74,12 @@ fn rigs() -> [(Rig, Arc<AtomicUsize>); 2] {
             skipped: Arc::clone(&skipped),
         };
         let sched = scheduler("satf", &*blueprint);
-        let rig = Rig::placed(Box::new(copier), &*blueprint, sched, Merging::None);
+        let rig = Rig::placed(
+            Box::new(copier),
+            (&*blueprint, blueprint.drive()),
+            sched,
+            Merging::None,
+        );
         (rig, skipped)
     })
 }

@@ -18,7 +18,7 @@ const GROUND: &[&str] = &[
 ];
 /// What flows.
 const FLOW: &[&str] = &[
-    "op", "position", "request", "stream", "io", "plan", "fault", "entering",
+    "op", "position", "request", "stream", "io", "plan", "fault", "entering", "zones",
 ];
 /// Contracts, and how parts present themselves.
 const CONTRACTS: &[&str] = &["contract", "search", "registry", "metrics", "pages", "size"];
