@@ -30,6 +30,7 @@ from nearslot.experiments.range_writes import (
     table2,
     targets,
     today,
+    zones,
 )
 from nearslot.experiments.range_writes.setup import DISK, GROUP, PLACE, TRACK
 from nearslot.experiments.statement import Found, Statement
@@ -293,6 +294,26 @@ def of_files_today() -> list[Row]:
     ]
 
 
+def of_zones() -> list[Row]:
+    """All back ends keep the rules."""
+    kept = {"writes": 3_000, "failed": 0, "refused": 0, "resets": 12, "commands": 0.98}
+    rows = []
+    for name in zones.DRIVES:
+        for depth in zones.DEPTHS:
+            overtakes = 200 if name == zones.FLASH and depth > 1 else 0
+            rows.append({"on": name, "depth": depth, **kept, "overtakes": overtakes})
+        rows.append({"on": name, "limit": "at", **kept})
+        rows.append({"on": name, "limit": "beyond", "accepted": 0})
+    for name in (zones.HOST, zones.FLASH, zones.ZONED):
+        rows += [{"fit": name, "depth": depth, **kept} for depth in zones.DEPTHS]
+    for span in setup.SPANS:
+        for n in zones.CHOICES:
+            for around, sched in ((PLACE, "satf"), (TRACK, zones.FIRST), (TRACK, "satf")):
+                marks = {"span": span, "within": around, "n": n, "sched": sched}
+                rows.append(write(marks, 3.0, 5.5))
+    return rows
+
+
 TABLES = {
     "rw-journal": of_journal,
     "rw-profile": of_profile,
@@ -307,6 +328,7 @@ TABLES = {
     "rw-fig8": of_options,
     "rw-best": of_best,
     "rw-today": of_today,
+    "rw-zones": of_zones,
 }
 
 
@@ -429,6 +451,15 @@ FAULTS: list[tuple[str, Fault]] = [
     ("D10", scaled("offered", 1.01)),
     ("D10", scaled("offered", 0.5)),
     ("D11", scaled("reread_s", 1.1, way=files.MINI, size_kib=256)),
+    ("F1", lambda rows: rows[1].update(failed=1)),
+    ("F1", lambda rows: rows[2].update(refused=1)),
+    ("F1", scaled("resets", 0, on=zones.CHOOSES)),
+    ("F2", scaled("commands", 2.0, on=zones.FLASH)),
+    ("F2", lambda rows: rows[4].update(accepted=1)),
+    ("F3", scaled("overtakes", 0.1)),
+    ("F3", lambda rows: rows[11].update(failed=2)),
+    ("F5", lambda rows: rows[15].update(failed=1)),
+    ("A7", scaled("sum_ms", 1.1, sched=zones.FIRST)),
 ]
 DECIDED = [name for name, (_, one) in STATEMENTS.items() if one.kind is not Kind.INFORMATION]
 

@@ -318,11 +318,12 @@ fn nobody_writes_where_another_one_does_in_the_zones_of_flash() {
 /// A write that is refused moves no arm: a disk that chooses goes on from where it is, and its host knows that.
 #[test]
 fn what_is_refused_moves_no_arm() {
-    for depth in [1, 8] {
+    let buffered = complete_disk();
+    for (depth, text) in [(1, DISK), (8, DISK), (1, &buffered), (8, &buffered)] {
         let firmware = Arc::new(|bare: &dyn Blueprint| scheduler("satf", bare));
         let disk: Box<dyn Blueprint> = match depth {
-            1 => zoned(DISK, CUT),
-            _ => Box::new(QueuedBlueprint::new(zoned(DISK, CUT), depth, firmware)),
+            1 => zoned(text, CUT),
+            _ => Box::new(QueuedBlueprint::new(zoned(text, CUT), depth, firmware)),
         };
         let mut rig = Rig::over(&*disk, scheduler("satf", &*disk), Merging::None);
         rig.submit(Request::new(1, Op::Write, 12_700, 1, rig.now));

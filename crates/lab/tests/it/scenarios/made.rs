@@ -6,6 +6,7 @@ use nearslot_core::config;
 use nearslot_core::contract::Scheduler;
 use nearslot_core::drive::KINDS;
 use nearslot_core::drive::queued::{DEPTH_KNOB, SCHED_KNOB};
+use nearslot_core::drive::zoned;
 use nearslot_core::registry::{AnyKind, Knob, KnobKind, Of};
 use nearslot_core::rng::Rng;
 use nearslot_lab::grid::{self, Point, Vary};
@@ -65,9 +66,11 @@ impl Made {
         let knobs = kind.expect("a kind of the table").knobs.iter();
         let knobs: Vec<Knob> = knobs
             .filter(|knob| knob.name != CACHE_KNOB || buffered)
+            .filter(|knob| !zoned::KNOBS.iter().any(|other| other.name == knob.name))
             .cloned()
             .collect();
-        let knobs = settings(rng, &knobs, 0.2);
+        let zones = zones_of(seed, &drive);
+        let knobs = settings(rng, &knobs, 0.2) + &zones;
         let warmup = one(rng, &["0", "0", "0", "auto", "10%"]);
         let mut scenario =
             format!("seed = {seed}\ndrive = 'drive.toml{knobs}'\nwarmup = '{warmup}'\n");
@@ -96,9 +99,13 @@ impl Made {
             scenario += &replay(rng);
         } else {
             let load = synthetic(rng, seed, (&mut drive, &knobs), &mut parts);
-            if makes_offers(&load) {
+            if makes_offers(&load) || !zones.is_empty() {
                 scenario = carrying_out_offers(&scenario, &mut parts);
             }
+            let load = match zones.is_empty() {
+                true => load,
+                false => ON_ZONES.to_owned(),
+            };
             if load.starts_with("tpcb") {
                 scenario = on_a_roomy_drive(&scenario, &mut drive, &knobs);
             }
@@ -179,6 +186,29 @@ const RANGES: &[&str] = &[
     "ranges:within=9:targets=7:size=1k:span_blocks=100:align_blocks=2:depth=60",
     "ranges:within=track:targets=3:size=512:span_blocks=90:at_block=7",
 ];
+
+/// The same on zones.
+const ON_ZONES: &str =
+    "ranges:within=zone:targets=2:size=1k:align_blocks=2:span_blocks=0:depth=5:read_share=0.3";
+
+/// Now and then a drive has small zones.
+fn zones_of(seed: u64, drive: &str) -> String {
+    let mut rng = Rng::stream(seed, "zones of a scenario");
+    let kinds = ["kind = 'hdd'", "kind = 'ssd'", "kind = 'null'"];
+    if !kinds.iter().any(|kind| drive.starts_with(kind)) || rng.chance(0.94) {
+        return String::new();
+    }
+    let blocks = one(&mut rng, &[8, 64, 256]);
+    let more = one(
+        &mut rng,
+        &["", ":zone_capacity_blocks=7", ":append_max_blocks=2"],
+    );
+    let empty = match drive.starts_with("kind = 'ssd'") {
+        true => ":precondition=empty",
+        false => "",
+    };
+    format!(":zone_blocks={blocks}{more}{empty}")
+}
 
 /// Transactions above small journals; those of chance nearly always contradict each other.
 const TRANSACTIONS: &[&str] = &[
