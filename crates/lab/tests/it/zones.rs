@@ -166,7 +166,9 @@ const REFUSED: &[(&str, &str, &str)] = &[
 #[test]
 fn loads_that_zones_do_not_take_are_refused() {
     for (drive, load, expected) in REFUSED {
-        let error = ran(drive, load, "").err().expect(load);
+        let Err(error) = ran(drive, load, "") else {
+            panic!("{load} is not refused");
+        };
         assert!(error.contains(expected), "{load}: {error}");
     }
     assert!(
