@@ -17,13 +17,14 @@ use nearslot_core::io::{Command, DriveDone, Unwritten};
 use nearslot_core::measure::Tell;
 use nearslot_core::op::{Failure, Op, Status};
 use nearslot_core::registry::KnobValue;
-use nearslot_core::request::Request;
+use nearslot_core::request::{Reply, Request};
 use nearslot_core::rng::Rng;
+use nearslot_core::stack::Input;
 use nearslot_core::units::{Duration, Instant};
 use nearslot_core::zones::ZoneShape;
 
 use super::client::{Client, Counts, Habits};
-use super::{requests, schedulers};
+use super::{offer, range_write, requests, schedulers};
 use crate::conformance::drives::SSD;
 use crate::queues::rig::{CONTIGUOUS, Rig};
 use crate::support::{DISK, NULL, complete_disk, scheduler};
@@ -341,4 +342,19 @@ fn what_is_refused_moves_no_arm() {
             .collect();
         assert_eq!(order, [1, 3, 2], "depth {depth}");
     }
+}
+
+/// One that waits in the drive since before a zone was written and reset may land where others did.
+#[test]
+fn what_a_reset_frees_is_to_be_had_by_who_waits() {
+    let firmware = Arc::new(|bare: &dyn Blueprint| scheduler("satf", bare));
+    let disk = QueuedBlueprint::new(zoned(DISK, CUT), 8, firmware);
+    let mut rig = Rig::over(&disk, scheduler("satf", &disk), Merging::None);
+    rig.give(Input::Offer(range_write(1, 64, 4), offer(&[64..128]), 0));
+    rig.submit(Request::new(2, Op::Discard, 64, 64, rig.now));
+    rig.give(Input::Offer(range_write(3, 64, 2), offer(&[64..128]), 0));
+    rig.settle();
+    assert_eq!(rig.commands, [(64, 4), (64, 64), (64, 2)]);
+    let done = |(_, reply): &(_, Reply)| reply.status.is_done();
+    assert!(rig.replies.iter().all(done), "{:?}", rig.replies);
 }
