@@ -244,7 +244,7 @@ impl Client {
     /// Resets zones that are used up, and others now and then.
     fn reset_some(&mut self) {
         let zones = self.zones.as_mut().expect("it has zones");
-        let Some(zone) = zones.to_be_reset(&self.free, &mut self.rng) else {
+        let Some(zone) = zones.due_for_reset(&self.free, &mut self.rng) else {
             return;
         };
         self.number += 1;

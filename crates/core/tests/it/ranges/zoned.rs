@@ -128,7 +128,7 @@ impl Account {
     }
 
     /// A zone that is to be reset now, if any is: one that is used up, the fullest if a write found no room, or any now and then.
-    pub(crate) fn to_be_reset(&mut self, free: &BTreeSet<u64>, rng: &mut Rng) -> Option<u32> {
+    pub(crate) fn due_for_reset(&mut self, free: &BTreeSet<u64>, rng: &mut Rng) -> Option<u32> {
         let may = |zone: &u32| {
             !self.dead.contains(zone) && !self.resets.values().any(|other| other == zone)
         };
