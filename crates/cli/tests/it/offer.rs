@@ -51,7 +51,9 @@ fn landing(run: &Value) -> (Value, f64) {
     };
     (
         name.clone(),
-        run["writes"]["mean_ms"].as_f64().expect("it writes"),
+        run["write_response_ms"]["mean"]
+            .as_f64()
+            .expect("it writes"),
     )
 }
 
@@ -152,7 +154,7 @@ fn what_cannot_be_is_refused() {
         ),
         (
             "run",
-            &["--place", "offering:dilution=1.001:unit_blocks=2048"],
+            &["--place", "offering:group_mib=1:unit_blocks=2048"],
             "at least one unit of 2048 blocks free of a group",
         ),
     ] {
