@@ -58,19 +58,8 @@ impl Made {
         let rng = &mut Rng::stream(seed, "scenario");
         let mut parts = Vec::new();
         let mut drive = drive_text(rng);
-        let kind = KINDS
-            .iter()
-            .find(|kind| drive.starts_with(&format!("kind = '{}'", kind.name)));
-        // A drive without a buffer has no choice of caches.
-        let buffered = drive.contains("[buffer]") || drive.contains("\ncache = ");
-        let knobs = kind.expect("a kind of the table").knobs.iter();
-        let knobs: Vec<Knob> = knobs
-            .filter(|knob| knob.name != CACHE_KNOB || buffered)
-            .filter(|knob| !zoned::KNOBS.iter().any(|other| other.name == knob.name))
-            .cloned()
-            .collect();
         let zones = zones_of(seed, &drive);
-        let knobs = settings(rng, &knobs, 0.2) + &zones;
+        let knobs = knobs_of(rng, &drive) + &zones;
         let warmup = one(rng, &["0", "0", "0", "auto", "10%"]);
         let mut scenario =
             format!("seed = {seed}\ndrive = 'drive.toml{knobs}'\nwarmup = '{warmup}'\n");
@@ -190,6 +179,22 @@ const RANGES: &[&str] = &[
 /// The same on zones.
 const ON_ZONES: &str =
     "ranges:within=zone:targets=2:size=1k:align_blocks=2:span_blocks=0:depth=5:read_share=0.3";
+
+/// Some of what can be set of a drive, but for its zones.
+fn knobs_of(rng: &mut Rng, drive: &str) -> String {
+    let kind = KINDS
+        .iter()
+        .find(|kind| drive.starts_with(&format!("kind = '{}'", kind.name)));
+    // A drive without a buffer has no choice of caches.
+    let buffered = drive.contains("[buffer]") || drive.contains("\ncache = ");
+    let knobs = kind.expect("a kind of the table").knobs.iter();
+    let knobs: Vec<Knob> = knobs
+        .filter(|knob| knob.name != CACHE_KNOB || buffered)
+        .filter(|knob| !zoned::KNOBS.iter().any(|other| other.name == knob.name))
+        .cloned()
+        .collect();
+    settings(rng, &knobs, 0.2)
+}
 
 /// Now and then a drive has small zones.
 fn zones_of(seed: u64, drive: &str) -> String {
