@@ -114,50 +114,53 @@ fn a_drive_with_a_queue_chooses_among_what_is_offered() {
     assert!(means.is_sorted_by(|one, next| one > next), "{means:?}");
 }
 
+/// What is refused, and why.
+const REFUSED: &[(&str, &[&str], &str)] = &[
+    (
+        "compare",
+        &["--offer", "near"],
+        "offering.within = near (allowed: one of track, group, disk)",
+    ),
+    (
+        "run",
+        &["--offer", "track,disk"],
+        "one value; `nearslot compare` takes several",
+    ),
+    (
+        "run",
+        &["--offer", "track", "--drive", "nvme-tlc-1tb"],
+        "group or disk: the drive has no tracks",
+    ),
+    (
+        "compare",
+        &[
+            "--offer",
+            "disk",
+            "--drive",
+            "desktop-7200-90mb",
+            "--sched",
+            "expand",
+        ],
+        "sched = expand (allowed: a scheduler that lists no places",
+    ),
+    ("compare", &["--offer", "disk,disk"], "each value once"),
+    (
+        "run",
+        &["--place", "offering:within=track:unit_blocks=64"],
+        "at least one unit of 64 blocks free of the shortest track, which has 56 blocks",
+    ),
+    (
+        "run",
+        &["--place", "offering:group_mib=1:unit_blocks=2048"],
+        "at least one unit of 2048 blocks free of a group",
+    ),
+];
+
 #[test]
 fn what_cannot_be_is_refused() {
     let desk = Desk::new();
     let trace = trace(&desk);
-    for (command, more, expected) in [
-        (
-            "compare",
-            &["--offer", "near"][..],
-            "offering.within = near (allowed: one of track, group, disk)",
-        ),
-        (
-            "run",
-            &["--offer", "track,disk"],
-            "one value; `nearslot compare` takes several",
-        ),
-        (
-            "run",
-            &["--offer", "track", "--drive", "nvme-tlc-1tb"],
-            "group or disk: the drive has no tracks",
-        ),
-        (
-            "compare",
-            &[
-                "--offer",
-                "disk",
-                "--drive",
-                "desktop-7200-90mb",
-                "--sched",
-                "expand",
-            ],
-            "sched = expand (allowed: a scheduler that lists no places",
-        ),
-        ("compare", &["--offer", "disk,disk"], "each value once"),
-        (
-            "run",
-            &["--place", "offering:within=track:unit_blocks=64"],
-            "at least one unit of 64 blocks free of the shortest track, which has 56 blocks",
-        ),
-        (
-            "run",
-            &["--place", "offering:group_mib=1:unit_blocks=2048"],
-            "at least one unit of 2048 blocks free of a group",
-        ),
-    ] {
+    for (command, more, expected) in REFUSED {
         let output = nearslot(&words(&trace, command, more));
         assert_eq!(output.status.code(), Some(2), "{more:?}: {}", told(&output));
         let told = told(&output);

@@ -1,13 +1,13 @@
 //! Steps: from a plan to the queues, and what their ends lead to.
 
+use std::sync::Arc;
+
 use super::dispatch::Below;
 use super::graph::{Edges, OpenIo, OpenParity, Work};
 use super::{Action, Stack};
-use std::sync::Arc;
-
 use crate::ids::{DriveId, IoId, StreamId};
 use crate::io::{DriveDone, Io, Moves, Origin, StepNumber, Tag};
-use crate::offer::{Offer, Offers};
+use crate::offer::{Offer, OfferId, Offers};
 use crate::op::{Failure, Op, Status};
 use crate::plan::{Instead, Parity, Plan, PlannedIo, Step, StepIndex, Target};
 use crate::units::{Blocks, Instant, Pba};
@@ -77,20 +77,9 @@ impl Stack {
         (names, offers): (&[IoId], &[Arc<Offer>]),
     ) -> IoId {
         let id = self.graph.next_name();
-        let (at, open, offer) = match planned.target {
-            Target::At(at) => (at, false, None),
-            Target::Open(near) => (near, true, None),
-            Target::Offered(near) => (
-                near,
-                false,
-                request.and_then(|key| self.requests[key].offer),
-            ),
-            Target::Among(near, number) => {
-                let offer = Arc::clone(&offers[number as usize]);
-                let made = self.offers.make(offer, planned.len.0, Offers::NOW);
-                (near, false, Some(made))
-            }
-        };
+        let (Target::At(at) | Target::Open(at) | Target::Offered(at) | Target::Among(at, _)) =
+            planned.target;
+        let offer = self.offer_of(request, planned, offers);
         let number = self.next_number();
         let asked = request.map(|key| &self.requests[key].request);
         let io = Io {
@@ -99,7 +88,7 @@ impl Stack {
             stream: asked.map_or(StreamId(0), |request| request.stream),
             op: planned.op,
             at,
-            open,
+            open: matches!(planned.target, Target::Open(_)),
             offer,
             len: planned.len,
             arrived: asked.map_or(now, |request| request.arrived),
@@ -133,6 +122,24 @@ impl Stack {
             return id;
         }
         self.add_awaited(request, work)
+    }
+
+    /// What an I/O is offered, if it is a range write: by its request, or by the plan.
+    #[inline]
+    fn offer_of(
+        &mut self,
+        request: Option<usize>,
+        planned: &PlannedIo,
+        offers: &[Arc<Offer>],
+    ) -> Option<OfferId> {
+        match planned.target {
+            Target::At(_) | Target::Open(_) => None,
+            Target::Offered(_) => self.requests[request?].offer,
+            Target::Among(_, number) => {
+                let offer = Arc::clone(&offers[number as usize]);
+                Some(self.offers.make(offer, planned.len.0, Offers::NOW))
+            }
+        }
     }
 
     fn add_parity(&mut self, request: Option<usize>, parity: &Parity) -> IoId {

@@ -159,6 +159,8 @@ struct Offering {
     underway: Slab<Underway>,
     /// Units of the drive that are read from.
     readers: Sorted<Readers>,
+    /// Of these, such as become free with the last read.
+    left: u64,
     /// Units that range writes under way take.
     promised: u64,
     /// Range writes that wait until enough is free, the oldest first, by the key of what is under way.
@@ -208,6 +210,7 @@ impl Offering {
             space: Space::new(units, chunk, homes),
             underway: Slab::new(),
             readers: Sorted::default(),
+            left: 0,
             promised: 0,
             waiting: VecDeque::new(),
             late: None,
@@ -436,10 +439,10 @@ impl Offering {
         out.io(other);
     }
 
-    /// No unit is free that is not taken by writes under way. When one of them has ended, one is; if there are none, less is free than was, as some
-    /// could not be written, and the request fails.
+    /// No unit is free that is not taken by writes under way, or left but for reads. When one of these has ended, one is; if there are none, less is
+    /// free than was, as some could not be written, and the request fails.
     fn wait_for_others(&mut self, piece: Piece, out: &mut Plan) {
-        if self.promised == 0 {
+        if self.promised == 0 && self.left == 0 {
             return;
         }
         let write = self.range_write(piece, out);
@@ -477,10 +480,11 @@ impl Offering {
             return;
         };
         match self.readers.take(&place) {
-            Some(readers) => self.readers.insert(Readers {
-                left: true,
-                ..readers
-            }),
+            Some(readers) => {
+                let left = true;
+                self.readers.insert(Readers { left, ..readers });
+                self.left += 1;
+            }
             None => self.space.release(place),
         }
     }
@@ -506,6 +510,7 @@ impl Offering {
             if count > 0 {
                 self.readers.insert(Readers { count, ..readers });
             } else if readers.left {
+                self.left -= 1;
                 self.space.release(place);
             }
         }
@@ -613,6 +618,8 @@ impl Placement for Offering {
             let place = readers.place;
             assert!(!self.space.is_free(place), "{place} is read from and free");
         }
+        let left = self.readers.iter().filter(|readers| readers.left).count();
+        assert_eq!(left as u64, self.left, "units that were left");
         let under_way = self
             .underway
             .iter()

@@ -210,6 +210,21 @@ fn the_last_unit_waits_for_others_and_fails_when_there_are_none() {
     assert!(fails.steps.is_empty() && volume.promised == 0);
 }
 
+/// All that is free may have been left by units that moved, and be read from still.
+#[test]
+fn the_last_unit_waits_for_reads_of_what_was_left() {
+    let mut volume = volume(Within::Disk);
+    let read = only(&plan(&mut volume, Op::Read, units(0..1)));
+    let moved = only(&plan(&mut volume, Op::Write, units(0..1)));
+    ends(&mut volume, &moved, 7, Status::Done);
+    let write = only(&plan(&mut volume, Op::Write, units(1..2)));
+    let waits = ends(&mut volume, &write, 0, EXHAUSTED);
+    let again = only(&waits);
+    assert!(matches!(waits.instead, Instead::Step(_)));
+    let follows = ends(&mut volume, &read, 0, Status::Done);
+    assert_eq!(follows.open, [again.tag]);
+}
+
 #[test]
 fn what_could_not_be_written_is_never_free_again() {
     let mut volume = volume(Within::Group);
