@@ -24,6 +24,7 @@ from nearslot.experiments.range_writes import (
     files_today,
     journal,
     model,
+    overwrites,
     profile,
     reread,
     setup,
@@ -314,7 +315,40 @@ def of_zones() -> list[Row]:
     return rows
 
 
+def of_overwrites() -> list[Row]:
+    """Each step to a wider offer makes writes sooner and reads longer."""
+    costs = {
+        overwrites.LINEAR: (9.0, 1.0),
+        overwrites.TRACK: (5.0, 1.5),
+        overwrites.MIB_1: (5.0, 1.6),
+        overwrites.MIB_8: (4.0, 2.0),
+        overwrites.MIB_128: (3.0, 4.0),
+        overwrites.DISK: (2.0, 8.0),
+        overwrites.EAGER: (2.0, 8.0),
+    }
+    return [
+        {
+            "on": on,
+            "share": share,
+            "depth": depth,
+            **overwrites.at(way, dilution),
+            "write_ms": write,
+            "read_s": read,
+            "read_mb_s": 1 / read,
+            "pieces": 1.0,
+            "failed": 0,
+        }
+        for on in overwrites.PART_MIB
+        for share in overwrites.SHARES
+        for depth in overwrites.DEPTHS
+        for way, (write, read) in costs.items()
+        for dilution in (overwrites.TIGHT, overwrites.LOOSE)
+        if way != overwrites.LINEAR or dilution == overwrites.TIGHT
+    ]
+
+
 TABLES = {
+    "rw-overwrites": of_overwrites,
     "rw-journal": of_journal,
     "rw-profile": of_profile,
     "rw-fig9-10": of_groups,
@@ -367,6 +401,18 @@ def as_if(where: dict[str, object], **marks: object) -> Fault:
                     continue
                 other = before[of({**row, **marks})]
                 row.update({key: one for key, one in other.items() if key.endswith(numbers)})
+
+    return fault
+
+
+def exchanged(one: str, other: str) -> Fault:
+    """Overwrites of one way are taken for those of another."""
+    names = {one: other, other: one}
+
+    def fault(rows: list[Row]) -> None:
+        for row in rows:
+            if row["way"] in names and row["dilution"] != overwrites.LOOSE:
+                row.update(overwrites.at(names[row["way"]]))
 
     return fault
 
@@ -450,6 +496,20 @@ FAULTS: list[tuple[str, Fault]] = [
     ("D9", scaled("work_s", 0.9, way=files.MINI)),
     ("D10", scaled("offered", 1.01)),
     ("D10", scaled("offered", 0.5)),
+    ("O1", exchanged(overwrites.TRACK, overwrites.MIB_8)),
+    ("O1", exchanged(overwrites.LINEAR, overwrites.TRACK)),
+    ("O1", scaled("write_ms", 1.6, way=overwrites.DISK, depth=1, on=overwrites.TODAY)),
+    ("O1", lambda rows: rows[0].update(failed=1)),
+    ("O2", exchanged(overwrites.MIB_128, overwrites.DISK)),
+    ("O2", scaled("read_s", 0.4, way=overwrites.DISK, depth=16, on=overwrites.PAPER)),
+    ("O3", exchanged(overwrites.TRACK, overwrites.DISK)),
+    ("O3", scaled("read_s", 1.4, way=overwrites.TRACK, share=4.0)),
+    ("O3", scaled("write_ms", 1.3, way=overwrites.TRACK, share=0.1)),
+    ("O4", exchanged(overwrites.MIB_1, overwrites.MIB_128)),
+    ("O4", scaled("read_s", 1.4, way=overwrites.MIB_1, share=4.0)),
+    ("O4", scaled("write_ms", 1.3, way=overwrites.MIB_1, share=0.1)),
+    ("O5", scaled("write_ms", 0.9, way=overwrites.EAGER)),
+    ("O5", scaled("read_s", 0.8, way=overwrites.EAGER)),
     ("D11", scaled("reread_s", 1.1, way=files.MINI, size_kib=256)),
     ("F1", lambda rows: rows[1].update(failed=1)),
     ("F1", lambda rows: rows[2].update(refused=1)),

@@ -15,6 +15,7 @@ from . import (
     fig11,
     files_today,
     journal,
+    overwrites,
     profile,
     reread,
     table2,
@@ -44,5 +45,6 @@ STUDY = Study(
         reread.EXPERIMENT,
         files_today.EXPERIMENT,
         zones.EXPERIMENT,
+        overwrites.EXPERIMENT,
     ),
 )
