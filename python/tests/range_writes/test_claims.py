@@ -331,19 +331,21 @@ def of_overwrites() -> list[Row]:
             "on": on,
             "share": share,
             "depth": depth,
-            **overwrites.at(way, dilution),
+            **overwrites.at(way, dilution, reader),
             "write_ms": write,
+            "writes_s": write,
             "read_s": read,
             "read_mb_s": 1 / read,
             "pieces": 1.0,
             "failed": 0,
         }
         for on in overwrites.PART_MIB
-        for share in overwrites.SHARES
+        for share in (overwrites.UNTOUCHED, *overwrites.SHARES)
         for depth in overwrites.DEPTHS
         for way, (write, read) in costs.items()
         for dilution in (overwrites.TIGHT, overwrites.LOOSE)
         if way != overwrites.LINEAR or dilution == overwrites.TIGHT
+        for reader in overwrites.READS
     ]
 
 
@@ -412,7 +414,7 @@ def exchanged(one: str, other: str) -> Fault:
     def fault(rows: list[Row]) -> None:
         for row in rows:
             if row["way"] in names and row["dilution"] != overwrites.LOOSE:
-                row.update(overwrites.at(names[row["way"]]))
+                row.update(overwrites.at(names[row["way"]], reader=row["reader"]))
 
     return fault
 

@@ -7,16 +7,17 @@ in a row. A group is both the width of an offer and what keeps a block near its 
 groups of a MiB should bound the damage. All gates were fixed before anything was run; nothing is
 published.
 
-A run is a trace, drawn from the seed: so many overwrites, then the reads. Requests wait for each
-other only by their number in flight, so that reads take what is left of the run's time when the
-overwrites' share is taken off, which is the sum of their response times over those in flight.
+A point is two runs of a trace, drawn from the seed: of its overwrites alone, and of these and the
+reads behind them, which take what the second run takes longer. In one run alone the last overwrites
+could wait for all reads, as those are near each other, and no response time would tell of one
+phase.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,12 +31,16 @@ from ..verdict import Check, Kind, Where, above, at_least, at_most, exactly, wit
 from . import setup
 from .options import Options
 
-BLOCK, READ = 4_096, 131_072
-"""Bytes of an overwrite, and of a read afterwards."""
+BLOCK = 4_096
+"""Bytes of an overwrite."""
+
+SHORT, LONG, WHOLE = "reads of 128 KiB", "reads of 1 MiB, joined", "reads of 4 MiB, joined"
+READS: Mapping[str, int] = {SHORT: 128 << 10, LONG: 1 << 20, WHOLE: 4 << 20}
+"""Bytes of a read afterwards; joined: commands that wait and lie side by side become one."""
 
 PAPER, TODAY = "drive of the paper", "drive of today"
-PART_MIB: Mapping[str, int] = {PAPER: 16, TODAY: 64}
-"""How much is overwritten and read: 26 tracks and more, and far more than either drive buffers."""
+PART_MIB: Mapping[str, int] = {PAPER: 8, TODAY: 16}
+"""How much is overwritten and read: six tracks and more, and far more than a drive reads ahead."""
 
 LINEAR, TRACK, DISK, EAGER = "in place", "track", "disk", "eager"
 MIB_1, MIB_8, MIB_128 = "group of 1 MiB", "group of 8 MiB", "group of 128 MiB"
@@ -54,7 +59,7 @@ TIGHT, LOOSE = 1.25, 2.0
 """Dilution: a fifth or half of the drive is free."""
 SHARES = (0.1, 0.5, 1.0, 4.0)
 """Overwrites, as a share of the blocks of the part."""
-ONCE = 1.0
+UNTOUCHED, ONCE = 0.0, 1.0
 DEPTHS = (1, 16)
 
 HALF_AGAIN, TWICE = 0.5, 1.0
@@ -67,43 +72,64 @@ def _folder() -> TemporaryDirectory[str]:
     return TemporaryDirectory(prefix="nearslot-overwrites-")
 
 
+def count_of(size: int, share: float) -> int:
+    """Overwrites of a part of such a size."""
+    return round(share * (size // BLOCK))
+
+
 @cache
-def trace(mib: int, share: float, seed: int) -> Path:
+def trace(mib: int, share: float, read: int, seed: int) -> Path:
     """A file with random overwrites of a part of so many MiB, and reads of it in a row."""
     draw = random.Random(seed)
     size = mib << 20
     blocks = size // BLOCK
-    asked = [("W", draw.randrange(blocks) * BLOCK, BLOCK) for _ in range(round(share * blocks))]
-    asked += [("R", at, READ) for at in range(0, size, READ)]
+    overwrites = range(count_of(size, share))
+    asked = [("W", draw.randrange(blocks) * BLOCK, BLOCK) for _ in overwrites]
+    asked += [("R", at, read) for at in range(0, size, read)]
     lines = [f"{time},{op},{at},{length}" for time, (op, at, length) in enumerate(asked)]
-    path = Path(_folder().name) / f"{mib}-mib-{share:g}-times-seed-{seed}.csv"
+    path = Path(_folder().name) / f"{mib}-mib-{share:g}-times-{read}-bytes-seed-{seed}.csv"
     path.write_text("\n".join(["ts_us,op,offset,size", *lines, ""]))
     return path
 
 
-def numbers(run: Run, mib: int, depth: int) -> Row:
-    """What a run tells: the mean overwrite, and reads in a row."""
-    writes, reads = run.operations["write"], run.operations["read"]
-    assert run.write_response_ms is not None
-    write_ms = run.write_response_ms.mean
-    read_s = run.duration_s - write_ms * writes / depth / 1e3
+def numbers(run: Run) -> Row:
+    """What a run tells of its requests."""
+    writes, reads = run.write_response_ms, run.operations.get("read", 0)
     counts = run.measures.get("place", {})
     return {
-        "write_ms": write_ms,
-        "read_s": read_s,
-        "read_mb_s": (mib << 20) / 1e6 / read_s,
-        # In place each read is one command.
-        "pieces": counts.get("read_pieces", reads) / reads,
+        "write_ms": writes and writes.mean,
+        "took_s": run.duration_s,
+        # In place each read is one command; eager writing does not count them.
+        "commands": counts.get("read_pieces", reads),
         "failed": sum(run.failed.values()),
+    }
+
+
+NONE: Row = {"write_ms": None, "took_s": 0.0}
+"""What no overwrites tell."""
+
+
+def phases(overwritten: Row, both: Row, size: int, reads: int) -> Row:
+    """The mean overwrite, and reads in a row, of a run without reads and of one with them."""
+    read_s = both["took_s"] - overwritten["took_s"]
+    return {
+        "seed": both["seed"],
+        "write_ms": overwritten["write_ms"],
+        "writes_s": overwritten["took_s"],
+        "read_s": read_s,
+        "read_mb_s": size / 1e6 / read_s,
+        "pieces": both["commands"] / reads,
+        "failed": both["failed"],
     }
 
 
 def _cell(options: Options, on: str, place: str, marks: Where) -> Cell:
     """A point of the grid; each seed has a trace of its own."""
     mib = PART_MIB[on] // 4 if options.quick else PART_MIB[on]
-    share, depth = marks["share"], marks["depth"]
+    share, depth, reader = marks["share"], marks["depth"], marks["reader"]
     assert isinstance(share, float)
     assert isinstance(depth, int)
+    assert isinstance(reader, str)
     drives = {
         PAPER: setup.drive(options, setup.COMPLETE),
         TODAY: f"{options.modern}:cache=off",
@@ -112,56 +138,66 @@ def _cell(options: Options, on: str, place: str, marks: Where) -> Cell:
     def run(seeds: Sequence[int]) -> list[Row]:
         rows = []
         for seed in seeds:
-            one = Scenario(
-                trace=trace(mib, share, seed),
+            both = Scenario(
+                trace=trace(mib, share, READS[reader], seed),
                 drive=drives[on],
                 place=place,
                 sched="satf",
+                merge="none" if reader == SHORT else "contiguous",
                 replay="closed",
                 depth=depth,
                 warmup=0,
             )
-            found = partial(numbers, mib=mib, depth=depth)
-            rows += simulated({}, one, found).run([seed])
+            size = mib << 20
+            overwrites = both.replace(limit=count_of(size, share))
+            followed = simulated({}, both, numbers).run([seed])[0]
+            alone = simulated({}, overwrites, numbers).run([seed])[0] if share else NONE
+            rows.append(phases(alone, followed, size, size // READS[reader]))
         return rows
 
     return Cell({"on": on, **marks}, run)
 
 
 def cells(options: Options) -> list[Cell]:
-    """Each way at each share and depth; half of the drive free where all is overwritten once.
+    """Each way at each share and depth; more where as much is overwritten as there is.
 
     Eager writing keeps a map of its whole drive, so it is not had on a drive of today.
     """
     found = []
     for on in PART_MIB:
-        for share in SHARES:
+        for share in (UNTOUCHED, *SHARES):
             for depth in DEPTHS:
-                at = {"share": share, "depth": depth}
-                marks: Where = {"way": LINEAR, "dilution": 1.0, **at}
-                found.append(_cell(options, on, "linear", marks))
-                for dilution in (TIGHT, LOOSE) if share == ONCE else (TIGHT,):
-                    for way, place in _places(on, dilution):
-                        marks = {"way": way, "dilution": dilution, **at}
-                        found.append(_cell(options, on, place, marks))
+                for marks, place in _places(on, once=share == ONCE):
+                    where = {**marks, "share": share, "depth": depth}
+                    found.append(_cell(options, on, place, where))
+        for reader in (LONG, WHOLE):
+            for way in (LINEAR, TRACK, MIB_1, DISK):
+                where = {**at(way, reader=reader), "share": ONCE, "depth": 1}
+                found.append(_cell(options, on, _place(way), where))
     return found
 
 
-def _places(on: str, dilution: float) -> Iterator[tuple[str, str]]:
-    """Ways with a map, and the placements that they are."""
-    for way, knobs in OFFERS.items():
-        yield way, part("offering", **{**_words(knobs), "dilution": str(dilution)})
-    if on == PAPER:
-        yield EAGER, part("eager", dilution=str(dilution))
+def _places(on: str, *, once: bool) -> Iterator[tuple[Where, str]]:
+    """Ways, and the placements that they are."""
+    yield at(LINEAR), _place(LINEAR)
+    for dilution in (TIGHT, LOOSE) if once else (TIGHT,):
+        for way in (*OFFERS, *([EAGER] if once and on == PAPER else [])):
+            yield at(way, dilution), _place(way, dilution)
 
 
-def _words(knobs: Mapping[str, object]) -> dict[str, str]:
-    return {key: str(value) for key, value in knobs.items()}
+def _place(way: str, dilution: float = TIGHT) -> str:
+    """The placement that a way is, as a word."""
+    if way == LINEAR:
+        return "linear"
+    if way == EAGER:
+        return part("eager", dilution=dilution)
+    knobs = {key: str(value) for key, value in OFFERS[way].items()}
+    return part("offering", **knobs, dilution=str(dilution))
 
 
-def at(way: str, dilution: float = TIGHT) -> dict[str, object]:
-    """Marks of a way; in place there is nothing to dilute."""
-    return {"way": way, "dilution": 1.0 if way == LINEAR else dilution}
+def at(way: str, dilution: float = TIGHT, reader: str = SHORT) -> dict[str, object]:
+    """Marks of a way and of who reads; in place there is nothing to dilute."""
+    return {"way": way, "dilution": 1.0 if way == LINEAR else dilution, "reader": reader}
 
 
 def points(
@@ -192,7 +228,8 @@ def told(
                     table.mean(key, **at(way, dilution), **where).value
                     for key in ("write_ms", "read_mb_s", "pieces")
                 )
-                found.append(f"{way} {write:.3g} ms, {read:.3g} MB/s in {pieces:.3g}")
+                cut = "" if way == EAGER else f" in {pieces:.3g}"
+                found.append(f"{way} {write:.3g} ms, {read:.3g} MB/s{cut}")
         rows.append(f"{name}: {', '.join(found)}")
     return f"a write, then reads in a row in so many commands each: {'; '.join(rows)}"
 
@@ -266,6 +303,52 @@ def eager(table: Table) -> Found:
     return Found(checks)
 
 
+def payback(table: Table) -> Found:
+    """O7."""
+    rows = []
+    for name, where in points(SHARES):
+        times = (f"{way} {_reads_until_even(table, way, where):.3g}" for way in OFFERS)
+        rows.append(f"{name}: {', '.join(times)}")
+    return Found([], f"reads of the whole part until the gain is lost: {'; '.join(rows)}")
+
+
+def _reads_until_even(table: Table, way: str, where: Where) -> float:
+    """How often all is read in a row until this has taken as long as overwrites were sooner."""
+    gained, lost = (
+        table.mean(key, **at(one), **where).value - table.mean(key, **at(other), **where).value
+        for key, one, other in (("writes_s", LINEAR, way), ("read_s", way, LINEAR))
+    )
+    return gained / lost
+
+
+def readers(table: Table) -> Found:
+    """O8."""
+    rows = []
+    for on in PART_MIB:
+        where = {"on": on, "share": ONCE, "depth": 1}
+        for way in (LINEAR, TRACK, MIB_1, DISK):
+            rates = (
+                f"{table.mean('read_mb_s', **at(way, reader=reader), **where).value:.3g}"
+                for reader in READS
+            )
+            rows.append(f"{on}, {way}: {', '.join(rates)}")
+    return Found([], f"MB/s of {'; of '.join(READS)}: {'; '.join(rows)}")
+
+
+def untouched(table: Table) -> Found:
+    """O9."""
+    rows = []
+    for name, where in points([UNTOUCHED]):
+        found = []
+        for way in WAYS:
+            read, pieces = (
+                table.mean(key, **at(way), **where).value for key in ("read_mb_s", "pieces")
+            )
+            found.append(f"{way} {read:.3g} in {pieces:.3g}")
+        rows.append(f"{name}: {', '.join(found)}")
+    return Found([], f"MB/s in a row, in so many commands a read: {'; '.join(rows)}")
+
+
 STATEMENTS = [
     Statement(
         id="O1",
@@ -303,6 +386,31 @@ STATEMENTS = [
         range="as O1",
         judge=lambda table: Found([], told(table, (*WAYS, EAGER), LOOSE)),
     ),
+    Statement(
+        id="O7",
+        kind=Kind.INFORMATION,
+        statement="How often the part is read in a row until the gain of its overwrites is lost",
+        published="nothing",
+        range="overwrites of a tenth to four times of a part, both drives, 1 and 16 in flight, a "
+        "fifth of the drive free",
+        judge=payback,
+    ),
+    Statement(
+        id="O8",
+        kind=Kind.INFORMATION,
+        statement="What bounds the damage: reads as long as a track, whose commands are joined",
+        published="nothing; asked for after O3 and O4 had been seen to fail",
+        range="as many overwrites as the part has blocks, both drives, 1 in flight",
+        judge=readers,
+    ),
+    Statement(
+        id="O9",
+        kind=Kind.INFORMATION,
+        statement="What room for overwrites costs reads in a row before there are any",
+        published="nothing; asked for after O3 and O4 had been seen to fail",
+        range="nothing overwritten, both drives, 1 and 16 in flight, a fifth of the drive free",
+        judge=untouched,
+    ),
 ]
 
 
@@ -317,7 +425,7 @@ def draw(outcome: Outcome, path: Path) -> None:
     labels = {"write_ms": "time per overwrite (ms)", "read_mb_s": "reads in a row (MB/s)"}
     for row, on in zip(panels, PART_MIB, strict=True):
         for panel, (key, label) in zip(row, labels.items(), strict=True):
-            for way in (*WAYS, *([EAGER] if on == PAPER else [])):
+            for way in WAYS:
                 marks = {**at(way), "on": on, "depth": deep}
                 found = [table.mean(key, **marks, share=share).value for share in SHARES]
                 panel.plot(SHARES, found, marker="o", label=way)
