@@ -41,6 +41,8 @@ READS: Mapping[str, int] = {SHORT: 128 << 10, LONG: 1 << 20, WHOLE: 4 << 20}
 PAPER, TODAY = "drive of the paper", "drive of today"
 PART_MIB: Mapping[str, int] = {PAPER: 8, TODAY: 16}
 """How much is overwritten and read: six tracks and more, and far more than a drive reads ahead."""
+QUICK_MIB = 4
+"""As much as the longest read."""
 
 LINEAR, TRACK, DISK, EAGER = "in place", "track", "disk", "eager"
 MIB_1, MIB_8, MIB_128 = "group of 1 MiB", "group of 8 MiB", "group of 128 MiB"
@@ -125,7 +127,7 @@ def phases(overwritten: Row, both: Row, size: int, reads: int) -> Row:
 
 def _cell(options: Options, on: str, place: str, marks: Where) -> Cell:
     """A point of the grid; each seed has a trace of its own."""
-    mib = PART_MIB[on] // 4 if options.quick else PART_MIB[on]
+    mib = QUICK_MIB if options.quick else PART_MIB[on]
     share, depth, reader = marks["share"], marks["depth"], marks["reader"]
     assert isinstance(share, float)
     assert isinstance(depth, int)
