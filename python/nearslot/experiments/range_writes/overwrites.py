@@ -378,6 +378,7 @@ STATEMENTS = [
         statement="Eager writing is no sooner than an offer of the disk, and costs reads as much",
         published="our own: writes from -5 %, reads from -10 %",
         range="as O1, on the drive of the paper",
+        note="under eager writing blocks lie at random slots before anything is overwritten",
         judge=eager,
     ),
     Statement(
