@@ -170,10 +170,10 @@ fn more_is_offered_where_nothing_has_room_and_then_the_write_is_halved() {
 #[test]
 fn writes_wait_until_enough_is_free() {
     let mut volume = volume(Within::Group);
-    // Twelve units are free.
-    let writes: Vec<Plan> = (0..5)
-        .map(|n| plan(&mut volume, Op::Write, units(3 * n..3 * n + 3)))
-        .collect();
+    // Twelve units are free, of which eleven are promised when one comes that is too long.
+    let writes: Vec<Plan> = [0..3, 3..6, 6..9, 9..11, 12..15]
+        .map(|run| plan(&mut volume, Op::Write, units(run)))
+        .into();
     assert!(writes[3].edges.is_empty());
     let gates = |plan: &Plan| {
         let gate = |step: &crate::plan::Step| matches!(step, crate::plan::Step::Gate(_));
@@ -184,9 +184,10 @@ fn writes_wait_until_enough_is_free() {
     let short = plan(&mut volume, Op::Write, units(20..21));
     assert_eq!(gates(&short), 1);
     let follows = ends(&mut volume, &only(&writes[0]), 7, Status::Done);
-    assert_eq!(follows.open, [only(&writes[4]).tag]);
-    let follows = ends(&mut volume, &only(&writes[1]), 17, Status::Done);
-    assert_eq!(follows.open, [only(&short).tag]);
+    assert_eq!(
+        follows.open,
+        [&writes[4], &short].map(|plan| only(plan).tag)
+    );
     assert_eq!(volume.counts.waited, 2);
 }
 
