@@ -9,7 +9,7 @@
 //! the drive; then the write is cut in halves. What is longer than a region has room for in the beginning, or not whole units, goes where it lies, as an ordinary write.
 //! Each write keeps its units from others until it has ended, so one that would need more than is left waits.
 //!
-//! A place that is read from when its unit moves becomes free only when that read has ended. What could not be written, or may have been, is never free again. The map is in memory alone: after a power cut nothing is there.
+//! A place that is read from when its unit moves becomes free only when that read has ended. What could not be written, or may have been, is never free again, up to a quarter of what was free. The map is in memory alone: after a power cut nothing is there.
 //!
 //! Source: Anand and others, "Avoiding file system micromanagement with range writes", OSDI 2008, sections 3 and 5, as a layer below any host. Cost: O(log n) for each unit;
 //! eight bytes for each unit near one that was written, a bit for each that is near one that is free; two small allocations for a range write.
@@ -44,6 +44,9 @@ use space::Space;
 
 /// So many places are tried for a write before it fails.
 const PLACES_MAX: u8 = 3;
+
+/// At most one in so many of the units that are free in the beginning is retired, so that there is always room.
+const RETIRED_SHARE: u64 = 4;
 
 static MEASURES: [Measure; 6] = [
     Measure::count(
@@ -161,6 +164,8 @@ struct Offering {
     readers: Sorted<Readers>,
     /// Of these, such as become free with the last read.
     left: u64,
+    /// Units that are never free again.
+    retired: u64,
     /// Units that range writes under way take.
     promised: u64,
     /// Range writes that wait until enough is free, the oldest first, by the key of what is under way.
@@ -211,6 +216,7 @@ impl Offering {
             underway: Slab::new(),
             readers: Sorted::default(),
             left: 0,
+            retired: 0,
             promised: 0,
             waiting: VecDeque::new(),
             late: None,
@@ -333,9 +339,10 @@ impl Offering {
         write.tag.0 as usize
     }
 
-    /// Whether so many units are free that nobody else is to have. Alone a write may always be tried.
+    /// Whether so many units are free that nobody else is to have. Alone a write of several may always be tried: it is cut in halves.
     fn fits(&self, units: u64) -> bool {
-        self.promised == 0 || self.promised + units <= self.space.free()
+        let alone = self.promised == 0 && units > 1;
+        alone || self.promised + units <= self.space.free()
     }
 
     /// Lets range writes go that waited, as far as enough is free.
@@ -439,8 +446,8 @@ impl Offering {
         out.io(other);
     }
 
-    /// No unit is free that is not taken by writes under way, or left but for reads. When one of these has ended, one is; if there are none, less is
-    /// free than was, as some could not be written, and the request fails.
+    /// No unit is free that is not taken by writes under way, or left but for reads. When one of these has ended, one is. If there are none, the drive
+    /// chooses by itself and has found nothing: the request fails.
     fn wait_for_others(&mut self, piece: Piece, out: &mut Plan) {
         if self.promised == 0 && self.left == 0 {
             return;
@@ -464,12 +471,14 @@ impl Offering {
         PlannedIo { repeats, ..write }
     }
 
-    /// What these units of the drive hold is not known, or may change: nobody has them any more.
+    /// What these units of the drive hold is not known, or may change: nobody has them any more, as long as enough others are free.
     fn retire(&mut self, units: Range<u64>) {
+        let most = (self.space.units() - self.homes.volume()) / RETIRED_SHARE;
         for unit in units {
             // A drive that chooses places does not tell where it failed when it is gone or silent.
-            if self.space.is_free(unit) {
+            if self.space.is_free(unit) && self.retired < most {
                 self.space.take(unit);
+                self.retired += 1;
             }
         }
     }
