@@ -6,15 +6,13 @@ engine, which has its own account of every block; here whole runs say the same o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ...errors import ConfigError
 from ...running import compare
 from ...runs import Run
 from ...scenario import Scenario, part
 from ..frame import Experiment
 from ..statement import Found, Statement
-from ..table import Cell, Row, Table, simulated
+from ..table import Cell, Row, Table, counted, simulated
 from ..verdict import Check, Kind, Where, above, at_least, at_most, exactly, within
 from .options import Options
 from .setup import BLOCK, PLACE, SECTOR, SOURCE, SPANS, TRACK, cell, drive, load
@@ -103,11 +101,8 @@ def cells(options: Options) -> list[Cell]:
 
 def beyond(name: str, scenario: Scenario) -> Cell:
     """A load whose writes are a block longer than the drive appends."""
-
-    def run(seeds: Sequence[int]) -> list[Row]:
-        return [{"seed": seed, "accepted": accepted(scenario)} for seed in seeds]
-
-    return Cell({"on": name, "limit": "beyond"}, run)
+    marks = {"on": name, "limit": "beyond"}
+    return counted(marks, scenario.to_toml(), lambda _seed: {"accepted": accepted(scenario)})
 
 
 def accepted(scenario: Scenario) -> int:
