@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::common::{Desk, given, nearslot, told, word};
 
-/// Writes of 4 KiB all over 768 MiB, six groups, and some that are no whole units.
+/// Writes of 4 KiB all over 576 MiB, more than four groups, and some that are no whole units.
 fn trace(desk: &Desk) -> std::path::PathBuf {
     let mut text = String::from("time_us,lba,blocks,op\n");
     for number in 0..1_500_u64 {
@@ -13,7 +13,7 @@ fn trace(desk: &Desk) -> std::path::PathBuf {
             u64::from(number % 50 == 49),
             ["W", "W", "R"][number as usize % 3],
         );
-        text += &format!("{},{},8,{op}\n", number * 1_000, page * 96 + skip);
+        text += &format!("{},{},8,{op}\n", number * 1_000, page * 72 + skip);
     }
     desk.file("scattered.csv", text)
 }
