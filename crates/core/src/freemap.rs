@@ -455,28 +455,17 @@ impl FreeMap {
             let found = if ahead == 0 { *only } else { ahead };
             return (found != 0).then(|| found.trailing_zeros());
         }
-        let behind = |from: u32| {
-            let first = (from / 64) as usize;
-            let masked = bits.get(first)? & (u64::MAX << (from % 64));
-            let rest = bits[first + 1..].iter().copied();
-            let mut words = (first..).zip(std::iter::once(masked).chain(rest));
-            let (index, word) = words.find(|(_, word)| *word != 0)?;
-            Some(index as u32 * 64 + word.trailing_zeros())
-        };
-        behind(from).or_else(|| behind(0))
+        let behind = |from: u32| crate::bits::first(bits, from.into(), true);
+        let found = behind(from).or_else(|| behind(0));
+        found.map(|number| number as u32)
     }
 
     /// The last free slot of a track before this number.
     pub fn last_before(&self, track: usize, number: u32) -> Option<u32> {
         let words = self.tracks.words;
         let bits = &self.bits[track * words..][..words];
-        let (last, rest) = ((number / 64) as usize, number % 64);
-        let masked = bits.get(last).map_or(0, |word| word & !(u64::MAX << rest));
-        let below = bits[..last.min(words)].iter().copied().rev();
-        let indices = (0..=last.min(words)).rev();
-        let mut found = indices.zip(std::iter::once(masked).chain(below));
-        let (index, word) = found.find(|(_, word)| *word != 0)?;
-        Some(index as u32 * 64 + 63 - word.leading_zeros())
+        let until = u64::from(number).min(words as u64 * 64);
+        crate::bits::last(bits, until, true).map(|number| number as u32)
     }
 
     /// All free slots, in order.

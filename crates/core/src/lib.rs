@@ -16,6 +16,7 @@
 pub mod registry;
 
 pub mod agenda;
+pub mod bits;
 pub mod cache;
 pub mod claims;
 pub mod config;

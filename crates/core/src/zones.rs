@@ -12,6 +12,7 @@
 
 use std::ops::Range;
 
+use crate::bits;
 use crate::io::{Command, DriveDone};
 use crate::offer::Writable;
 use crate::op::{Failure, Op, Status};
@@ -257,24 +258,12 @@ impl Zones {
 
     /// The first zone from this one on that has room.
     fn next(&self, zone: u32) -> Option<u32> {
-        let begin = zone as usize / 64;
-        let here = self.room.get(begin)? & (u64::MAX << (zone % 64));
-        let rest = self.room[begin + 1..].iter().copied();
-        let mut words = (begin as u32..).zip(std::iter::once(here).chain(rest));
-        let (index, word) = words.find(|(_, word)| *word != 0)?;
-        Some(index * 64 + word.trailing_zeros())
+        bits::first(&self.room, zone.into(), true).map(|zone| zone as u32)
     }
 
     /// The last zone up to this one that has room.
     fn previous(&self, zone: u32) -> Option<u32> {
-        let end = zone as usize / 64;
-        let here = self.room[end] & (u64::MAX >> (63 - zone % 64));
-        let rest = self.room[..end].iter().copied().rev();
-        let mut words = (0..=end as u32)
-            .rev()
-            .zip(std::iter::once(here).chain(rest));
-        let (index, word) = words.find(|(_, word)| *word != 0)?;
-        Some(index * 64 + 63 - word.leading_zeros())
+        bits::last(&self.room, u64::from(zone) + 1, true).map(|zone| zone as u32)
     }
 
     fn has_room(&self, zone: u32, len: u64) -> bool {

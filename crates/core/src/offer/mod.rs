@@ -16,6 +16,8 @@
 
 use std::ops::Range;
 
+use crate::bits;
+
 mod table;
 mod taken;
 
@@ -434,28 +436,14 @@ impl Bits<'_> {
 
     /// The last block before `before` whose bit is set, or is not set.
     fn last_before(&self, before: u64, set: bool) -> Option<u64> {
-        let bit = before.checked_sub(self.first + 1)?;
-        let end = (bit / 64) as usize;
-        let wanted = |word: u64| if set { word } else { !word };
-        let here = wanted(self.words[end]) & (u64::MAX >> (63 - bit % 64));
-        let rest = self.words[..end].iter().map(|word| wanted(*word)).rev();
-        let mut words = (0..=end as u64)
-            .rev()
-            .zip(std::iter::once(here).chain(rest));
-        let (index, word) = words.find(|(_, word)| *word != 0)?;
-        Some(self.first + index * 64 + 63 - u64::from(word.leading_zeros()))
+        let bit = bits::last(self.words, before.checked_sub(self.first)?, set)?;
+        Some(self.first + bit)
     }
 
     /// The first block from `at` on whose bit is set, or is not set.
     fn next(&self, at: u64, set: bool) -> Option<u64> {
-        let bit = at - self.first;
-        let begin = (bit / 64) as usize;
-        let wanted = |word: u64| if set { word } else { !word };
-        let here = wanted(*self.words.get(begin)?) & (u64::MAX << (bit % 64));
-        let rest = self.words[begin + 1..].iter().map(|word| wanted(*word));
-        let mut words = (begin as u64..).zip(std::iter::once(here).chain(rest));
-        let (index, word) = words.find(|(_, word)| *word != 0)?;
-        Some(self.first + index * 64 + u64::from(word.trailing_zeros()))
+        let bit = bits::first(self.words, at - self.first, set)?;
+        Some(self.first + bit)
     }
 }
 
@@ -471,6 +459,7 @@ pub trait Writable: std::fmt::Debug {
 
     /// How far a write may reach that begins at this block, where one may.
     fn reach(&self, at: u64) -> u64;
+
     /// Whether each write moves the places where the next ones may begin, so that a list of places is good for one decision.
     fn moves(&self) -> bool {
         false

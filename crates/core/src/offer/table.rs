@@ -198,9 +198,9 @@ impl Offers {
         while listed.len() < RANGES_MAX
             && let Some(at) = legal.first(from, within.end)
         {
-            let others = self.taken.lowest(&(at..writable.reach(at)), made.epoch);
-            let end = others.map_or(writable.reach(at), |others| others.start);
-            let end = made.offer.range_of(at).end.min(end);
+            let reach = writable.reach(at).min(made.offer.range_of(at).end);
+            let others = self.taken.lowest(&(at..reach), made.epoch);
+            let end = others.map_or(reach, |others| others.start);
             listed.push(at..end);
             from = end;
         }

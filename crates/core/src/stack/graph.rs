@@ -8,6 +8,7 @@ use slab::Slab;
 
 use crate::ids::{DriveId, IoId, RequestId};
 use crate::io::{Data, Io, Moves, StepNumber, Tag};
+use crate::offer::OfferId;
 use crate::op::{Failure, Op};
 use crate::plan::Parity;
 use crate::sorted::{Keyed, Sorted};
@@ -94,6 +95,12 @@ pub(super) struct OpenIo {
 }
 
 impl OpenIo {
+    /// What its placement offers it.
+    #[inline]
+    pub(super) fn own_offer(&self) -> Option<OfferId> {
+        self.io.offer.filter(|_| self.offers)
+    }
+
     /// What it brings from the drive, or puts there.
     #[inline]
     pub(super) fn moves(&self) -> Moves {

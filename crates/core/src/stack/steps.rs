@@ -200,7 +200,7 @@ impl Stack {
             of.drive, drive,
             "drive {drive:?} completed an I/O of another"
         );
-        let own = of.offers.then_some(of.io.offer).flatten();
+        let own = of.own_offer();
         self.placement
             .done(now, of.tag, drive, done, &drives, &mut plan);
         if let Some(offer) = own {
@@ -411,7 +411,7 @@ impl Stack {
         }
         if let Work::Io(io) = &step.work {
             self.skipped.push((io.tag, io.drive));
-            if let Some(offer) = io.io.offer.filter(|_| io.offers) {
+            if let Some(offer) = io.own_offer() {
                 self.offers.end(offer);
             }
         }

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use super::homes::Homes;
+use crate::bits;
 use crate::offer::Writable;
 
 /// Units of a table.
@@ -189,43 +190,19 @@ fn bit(unit: u64) -> u64 {
 
 /// The first of some units of a table whose bit is set, or is not.
 fn first_bit(words: &[u64; WORDS], within: Range<u64>, set: bool) -> Option<u64> {
-    let mut unit = within.start;
-    while unit < within.end {
-        let value = if set {
-            words[word(unit)]
-        } else {
-            !words[word(unit)]
-        };
-        let here = value & (u64::MAX << (unit % 64));
-        let begin = unit - unit % 64;
-        if here != 0 {
-            let found = begin + u64::from(here.trailing_zeros());
-            return Some(found).filter(|found| *found < within.end);
-        }
-        unit = begin + 64;
-    }
-    None
+    let begin = within.start - within.start % TABLE;
+    let (from, until) = (within.start - begin, within.end - begin);
+    let words = &words[..until.div_ceil(64) as usize];
+    let bit = bits::first(words, from, set)?;
+    (bit < until).then_some(begin + bit)
 }
 
 /// The last of some units of a table whose bit is set, or is not.
 fn last_bit(words: &[u64; WORDS], within: Range<u64>, set: bool) -> Option<u64> {
-    let mut end = within.end;
-    while end > within.start {
-        let unit = end - 1;
-        let value = if set {
-            words[word(unit)]
-        } else {
-            !words[word(unit)]
-        };
-        let here = value & (u64::MAX >> (63 - unit % 64));
-        let begin = unit - unit % 64;
-        if here != 0 {
-            let found = begin + 63 - u64::from(here.leading_zeros());
-            return Some(found).filter(|found| *found >= within.start);
-        }
-        end = begin;
-    }
-    None
+    // From the begin of the first word.
+    let begin = within.start - within.start % 64;
+    let bit = bits::last(&words[word(begin)..], within.end - begin, set)?;
+    Some(begin + bit).filter(|unit| *unit >= within.start)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ const GROUND: &[&str] = &[
     "ids",
     "rng",
     "agenda",
+    "bits",
     "directory",
     "sorted",
     "list",
