@@ -225,6 +225,8 @@ impl Machine {
                         let commit = self.tables.home(page);
                         self.release(commit);
                     }
+                    // Its blocks of the journal stay in use: one that needs them ends, as ext3 does when a checkpoint fails.
+                    false if self.doing == Doing::Room => return self.over = true,
                     false => self.tables.failed(now, page),
                 }
                 self.send_home(now);

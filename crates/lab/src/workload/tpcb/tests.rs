@@ -1,7 +1,7 @@
 //! Transactions over drives: what is asked where, what is counted, how tables and ring keep account, and what is refused.
 
 use nearslot_core::config::{Assembly, DriveConfig, PartConfig, StackConfig};
-use nearslot_core::contract::{Drive, Placement, Scheduler};
+use nearslot_core::contract::{Drive, Faults, Placement, Scheduler};
 use nearslot_core::drive::catalog_text;
 use nearslot_core::op::Op;
 use nearslot_core::registry::ConfigError;
@@ -59,7 +59,14 @@ fn stack_of(drive: &str, place: &str, word: &str) -> StackConfig {
 }
 
 fn made(drive: &str, place: &str, word: &str) -> Result<(Assembly, Synthetic), ConfigError> {
-    let config = stack_of(drive, place, word);
+    made_of(stack_of(drive, place, word), place, word)
+}
+
+fn made_of(
+    config: StackConfig,
+    place: &str,
+    word: &str,
+) -> Result<(Assembly, Synthetic), ConfigError> {
     let (blueprint, identity) = config.drive()?;
     let assembly = config.build()?;
     let env = LoadEnv {
@@ -79,7 +86,10 @@ fn made(drive: &str, place: &str, word: &str) -> Result<(Assembly, Synthetic), C
 }
 
 fn served(drive: &str, place: &str, word: &str) -> Served {
-    let (mut assembly, mut load) = made(drive, place, word).unwrap();
+    served_of(made(drive, place, word).unwrap())
+}
+
+fn served_of((mut assembly, mut load): (Assembly, Synthetic)) -> Served {
     let mut asked = Asked::default();
     let Assembly { stack, drives, .. } = &mut assembly;
     let workload = &mut *load.workload;
@@ -151,6 +161,23 @@ fn a_ring_that_is_short_of_room_sends_pages_home_and_waits_for_them() {
         &word.replace("=64", "=8192").replace("=1000", "=1"),
     );
     assert!(aged.number("pages_home") > 200.0, "what is old goes home");
+}
+
+/// Pages cannot go home any more, so the journal never gets room again. It would wait for ever.
+#[test]
+fn a_journal_whose_pages_cannot_go_home_ends_when_it_needs_their_room() {
+    let word = "transactions=400:journal_blocks=64:skip=null:write_back_s=1000";
+    let config = stack_of(DISK, "linear", word)
+        .with::<dyn Faults>("injected:gone_at_s=0.01".parse().unwrap());
+    let served = served_of(made_of(config, "linear", word).unwrap());
+    let committed = served.number("transactions");
+    assert!((5.0..20.0).contains(&committed), "{committed}");
+    assert!(served.number("failed") > 0.0);
+    let roomy = word.replace("=64", "=8192");
+    let config = stack_of(DISK, "linear", &roomy)
+        .with::<dyn Faults>("injected:gone_at_s=0.01".parse().unwrap());
+    let served = served_of(made_of(config, "linear", &roomy).unwrap());
+    assert_eq!(served.number("transactions"), 400.0, "nothing needs room");
 }
 
 #[test]
