@@ -501,6 +501,18 @@ impl<'a> Legal<'a> {
         self.len
     }
 
+    /// From the first block where the write could ever begin to the last where it could end, whatever others have taken.
+    pub fn span(&self) -> Range<u64> {
+        let first = self.offer.first(0, u64::MAX, self.len);
+        let last = self.offer.last(u64::MAX, 0, self.len);
+        first.unwrap_or(0)..last.map_or(0, |last| last + self.len)
+    }
+
+    /// Whether the write may begin there.
+    pub fn holds(&self, at: u64) -> bool {
+        self.first(at, at + 1) == Some(at)
+    }
+
     /// Whether nothing is left.
     pub fn is_empty(&self) -> bool {
         self.first(0, u64::MAX).is_none()

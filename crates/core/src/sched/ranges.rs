@@ -1,12 +1,14 @@
 //! Range writes that wait, and which of them can begin first: what `satf` and `aged_satf` share.
 //!
-//! Each is as near as the nearest place of what it offers. They are gone through in order of arrival, and each search ends where nothing can be
-//! better than the best so far. So most cost a look or two at a track.
+//! Each is as near as the nearest place of what it offers. The one whose offer is the least far is looked at first, then all others in order of
+//! arrival, and each search ends where nothing can be better than the best so far. Where the cylinders of its offer alone are too far, it
+//! does not begin. So most cost no look at a track.
 
-use crate::contract::{Next, View};
+use crate::contract::{Arm, Next, View};
 use crate::ids::IoId;
 use crate::io::Io;
 use crate::offer::OfferId;
+use crate::search::offered::Reach;
 use crate::units::{Duration, Instant, Pba};
 
 /// A range write that waits.
@@ -17,6 +19,31 @@ struct Waiting {
     sequence: u64,
     /// What its late arrival adds to its price.
     handicap: Duration,
+    /// Where its places lie; none until it was asked for.
+    reach: Option<Reach>,
+    /// How many cylinders they are away at least, at this decision.
+    far: u32,
+    /// A block where it could begin when that was looked at last.
+    place: u64,
+}
+
+impl Waiting {
+    /// Whether something is left of what it offers.
+    fn has_left(&mut self, view: &View<'_>) -> bool {
+        let legal = view.offers.legal(self.offer);
+        if legal.holds(self.place) {
+            return true;
+        }
+        let first = legal.first(0, u64::MAX);
+        self.place = first.unwrap_or(self.place);
+        first.is_some()
+    }
+}
+
+/// The best so far: its price, and which of those that wait it is.
+struct Best {
+    price: Price,
+    found: Option<(usize, Found)>,
 }
 
 /// Price and sequence of the best so far: of equals the oldest wins.
@@ -64,6 +91,9 @@ impl Ranges {
             offer,
             sequence: io.sequence,
             handicap,
+            reach: None,
+            far: 0,
+            place: 0,
         });
     }
 
@@ -79,26 +109,56 @@ impl Ranges {
     /// Takes out the one that goes next, if its price is less than that of the best of all others. One of whose offer nothing is left goes
     /// before all.
     pub(super) fn take(&mut self, view: &View<'_>, others: Option<Price>) -> Option<Found> {
-        let mut best = others.unwrap_or((Duration::MAX, u64::MAX));
-        let mut found = None;
-        for (index, waiting) in self.waiting.iter().enumerate() {
-            let before = before(view.now, waiting, best);
-            match view.nearest_offered(waiting.offer, before) {
-                Some(landing) => {
-                    let price = landing.start.since(view.now) + waiting.handicap;
-                    best = (price, waiting.sequence);
-                    found = Some((index, Found::Lands(waiting.id, landing.at)));
-                }
-                None if view.offers.legal(waiting.offer).is_empty() => {
-                    found = Some((index, Found::Exhausted(waiting.id)));
-                    break;
-                }
-                None => {}
+        let arm = view.oracle.arm();
+        let least_far = self.least_far(view, arm)?;
+        let mut best = Best {
+            price: others.unwrap_or((Duration::MAX, u64::MAX)),
+            found: None,
+        };
+        self.look(least_far, view, arm, &mut best);
+        for index in 0..self.waiting.len() {
+            if index != least_far {
+                self.look(index, view, arm, &mut best);
+            }
+            let waiting = &mut self.waiting[index];
+            if !waiting.has_left(view) {
+                best.found = Some((index, Found::Exhausted(waiting.id)));
+                break;
             }
         }
-        let (index, found) = found?;
+        let (index, found) = best.found?;
         self.waiting.remove(index);
         Some(found)
+    }
+
+    /// The one whose offer is the least far: its price rules out most of the others. None if none waits.
+    fn least_far(&mut self, view: &View<'_>, arm: Option<&dyn Arm>) -> Option<usize> {
+        let from = arm.map_or(0, |arm| arm.writes_from().cylinder);
+        let mut least = None;
+        for (index, waiting) in self.waiting.iter_mut().enumerate() {
+            let reach = || Reach::of(&view.offers.legal(waiting.offer), arm, view.capacity);
+            waiting.far = waiting.reach.get_or_insert_with(reach).distance(from);
+            if least.is_none_or(|(far, _)| waiting.far < far) {
+                least = Some((waiting.far, index));
+            }
+        }
+        least.map(|(_, index)| index)
+    }
+
+    /// Looks for a place of one that is better than the best so far.
+    fn look(&mut self, index: usize, view: &View<'_>, arm: Option<&dyn Arm>, best: &mut Best) {
+        let waiting = &mut self.waiting[index];
+        let before = before(view.now, waiting, best.price);
+        let at_least = arm.map_or(Duration::ZERO, |arm| arm.write_at_least(waiting.far));
+        if view.now + at_least >= before {
+            return;
+        }
+        if let Some(landing) = view.nearest_offered(waiting.offer, before) {
+            let price = landing.start.since(view.now) + waiting.handicap;
+            best.price = (price, waiting.sequence);
+            best.found = Some((index, Found::Lands(waiting.id, landing.at)));
+            waiting.place = landing.at.0;
+        }
     }
 }
 

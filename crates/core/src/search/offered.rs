@@ -54,6 +54,46 @@ pub fn by_block<A: Arm + ?Sized>(
     nearest.filter(|landing| landing.start < before)
 }
 
+/// The cylinders between which all places of an offer lie, for whoever asks for the nearest of them again and again: a search that cannot win
+/// ends before it begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Reach {
+    low: u32,
+    high: u32,
+}
+
+impl Reach {
+    /// Nothing is said of an offer over more of the drive than one part in so many.
+    const WIDEST: u64 = 4;
+
+    /// Of what `legal` was cut from, on a drive of `capacity` blocks. Where a block is remapped nothing is said, and an arm without tracks
+    /// says nothing of cylinders.
+    pub fn of(legal: &Legal<'_>, arm: Option<&dyn Arm>, capacity: Blocks) -> Reach {
+        let span = legal.span();
+        let blocks = Blocks(span.end - span.start);
+        let geometry = arm
+            .and_then(Arm::geometry)
+            .filter(|_| blocks.0 < capacity.0 / Reach::WIDEST)
+            .filter(|geometry| !geometry.remapped(Pba(span.start), blocks));
+        let Some(geometry) = geometry else {
+            let (low, high) = (0, u32::MAX);
+            return Reach { low, high };
+        };
+        let cylinder = |at| geometry.position_of(Pba(at)).cylinder;
+        Reach {
+            low: cylinder(span.start),
+            high: cylinder(span.end - 1),
+        }
+    }
+
+    /// How many cylinders the nearest place is away at least.
+    #[inline]
+    pub fn distance(&self, from: u32) -> u32 {
+        let below = self.low.saturating_sub(from);
+        below.max(from.saturating_sub(self.high))
+    }
+}
+
 /// A place, and when a write begins there.
 fn priced<A: Arm + ?Sized>(arm: &A, now: Instant, at: Pba, len: u64) -> Landing {
     let place = arm.locate(at);

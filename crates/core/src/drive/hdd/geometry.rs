@@ -31,16 +31,6 @@ impl Geometry for Mechanics {
     }
 
     fn remapped(&self, at: Pba, len: Blocks) -> bool {
-        let layout = self.layout();
-        let end = at + len;
-        let mut at = at;
-        while at < end {
-            if layout.lies_elsewhere(at) {
-                return true;
-            }
-            // A run of blocks that follow each other is at home as a whole, or not.
-            at = at + layout.spot(at).contiguous;
-        }
-        false
+        self.layout().any_lies_elsewhere(at.0..(at + len).0)
     }
 }

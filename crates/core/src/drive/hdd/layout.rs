@@ -329,16 +329,28 @@ impl Layout {
         }
     }
 
-    /// Whether a block is remapped.
-    pub(super) fn lies_elsewhere(&self, at: Pba) -> bool {
-        let (spot, home) = (self.spot(at), self.home(at));
-        spot.arm_position() != home.arm_position() || spot.sector != home.sector
+    /// Whether one of these blocks is remapped. What follows each other in both lists is at home as a whole, or not.
+    pub(super) fn any_lies_elsewhere(&self, blocks: Range<u64>) -> bool {
+        let mut at = blocks.start;
+        while at < blocks.end {
+            let (index, home) = (self.run(Pba(at)), self.home_run(at));
+            let lies = |run: &Run| (run.zone, run.position + (at - run.first));
+            if lies(&self.runs[index]) != lies(&self.slipped[home]) {
+                return true;
+            }
+            at = self.runs[index + 1].first.min(self.slipped[home + 1].first);
+        }
+        false
+    }
+
+    /// The run of `slipped` in which a block lies.
+    fn home_run(&self, at: u64) -> usize {
+        self.slipped.partition_point(|run| run.first <= at) - 1
     }
 
     /// Where a block would lie if nothing were remapped.
     pub fn home(&self, at: Pba) -> Spot {
-        let index = self.slipped.partition_point(|run| run.first <= at.0) - 1;
-        let run = &self.slipped[index];
+        let run = &self.slipped[self.home_run(at.0)];
         self.spot_at(run, run.position + (at.0 - run.first), 1)
     }
 

@@ -58,7 +58,7 @@ pub(super) fn tracks(mechanics: &Mechanics, slot: Blocks) -> Result<Tracks, Unco
         if layout.spot(first).contiguous >= slot {
             return false;
         }
-        (first.0..first.0 + slot.0).any(|block| layout.lies_elsewhere(Pba(block)))
+        layout.any_lies_elsewhere(first.0..first.0 + slot.0)
     };
     Tracks::new(slot, heads, all.into_iter(), broken)
 }
