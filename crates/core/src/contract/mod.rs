@@ -415,6 +415,10 @@ pub trait Oracle: Send {
     /// `before` anywhere. The answer must be the one that trying all would give.
     fn nearest_offered(&self, now: Instant, before: Instant, legal: &Legal<'_>) -> Option<Landing>;
 
+    /// Tells runs of blocks: a read of `now` that begins in one needs no arm, since the drive has its first block, or reads that by itself while it looks
+    /// at the command. No price knows of these. None of a drive without a buffer.
+    fn buffered(&self, _now: Instant, _tell: &mut dyn FnMut(Range<Pba>)) {}
+
     /// The drive's arm; none if nothing moves. A part that reasons about an arm must have an answer for drives without one.
     fn arm(&self) -> Option<&dyn Arm> {
         None

@@ -13,6 +13,8 @@
 //! What a host can know of such a drive is less ([`HostOracle`]): which commands it sent, and which have ended. Source: Serial ATA
 //! revision 3.x, native command queueing, 32 commands. O(depth) memory; a command costs what its scheduler costs.
 
+use std::ops::Range;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -509,6 +511,13 @@ impl<O: Oracle + ?Sized> Oracle for HostOracle<O> {
 
     fn nearest_offered(&self, now: Instant, before: Instant, legal: &Legal<'_>) -> Option<Landing> {
         self.truth.nearest_offered(now, before, legal)
+    }
+
+    /// While it has commands, what they bring is not known.
+    fn buffered(&self, now: Instant, tell: &mut dyn FnMut(Range<Pba>)) {
+        if self.sent.is_empty() {
+            self.truth.buffered(now, tell);
+        }
     }
 
     fn arm(&self) -> Option<&dyn Arm> {

@@ -69,7 +69,7 @@ impl Desk {
         Desk::over(ARMLESS, scheduler)
     }
 
-    fn over(drive: &str, scheduler: &str) -> Desk {
+    pub(super) fn over(drive: &str, scheduler: &str) -> Desk {
         let (blueprint, _) = drive::read("small", drive, &[]).unwrap();
         let tracks = Arc::new(blueprint.tracks(Blocks(1)).unwrap());
         Desk {

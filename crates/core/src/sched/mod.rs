@@ -34,6 +34,7 @@ registry! { dyn Scheduler;
     expand,
     first_fit,
     gap_satf,
+    hits_first,
     free_bw { FREEBW_SATF, FREEBW_SCAN, FREEBW_HYBRID },
 }
 

@@ -216,6 +216,17 @@ impl Buffer {
         best.choice()
     }
 
+    /// Segments that may answer a read.
+    pub(super) fn readable(&self, firmware: &Firmware) -> impl Iterator<Item = (usize, &Segment)> {
+        let on_writes = firmware.buffer.read_hits_on_writes;
+        let answers = move |(index, segment): &(usize, &Segment)| {
+            let writes = segment.unwritten() || segment.op == Op::Write;
+            let answers = segment.state != State::Empty && (on_writes || !writes);
+            answers && self.dedicated != Some(*index)
+        };
+        self.segments.iter().enumerate().filter(answers)
+    }
+
     /// Which segment a write of `first..end` gets.
     pub(super) fn for_write(&self, firmware: &Firmware, first: u64, end: u64) -> Choice {
         let mut best = Best::NONE;

@@ -11,6 +11,8 @@
 //!
 //! A price does not count that a read whose blocks are in the buffer needs no arm: see `docs/design/0008-complete-drive.md`.
 
+use std::ops::Range;
+
 use std::sync::Arc;
 
 use super::controller::{Coming, Controller, Freed, Trial};
@@ -252,6 +254,10 @@ impl Oracle for CompleteOracle {
 
     fn nearest_offered(&self, now: Instant, before: Instant, legal: &Legal<'_>) -> Option<Landing> {
         search::offered::by_track(self, &*self.twin.mechanics, (now, before), legal)
+    }
+
+    fn buffered(&self, now: Instant, tell: &mut dyn FnMut(Range<Pba>)) {
+        self.twin.buffered(now, tell);
     }
 
     fn arm(&self) -> Option<&dyn Arm> {

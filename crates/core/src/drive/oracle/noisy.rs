@@ -11,6 +11,8 @@
 //! Krishnamurthy and Anderson, "Trading capacity for performance in a disk array", OSDI 2000, section 3 (head
 //! tracking in software). Cost: a normal deviate per price.
 
+use std::ops::Range;
+
 use crate::contract::{Arm, Geometry, Oracle};
 use crate::freemap::FreeMap;
 use crate::io::{Command, DriveDone};
@@ -95,6 +97,10 @@ impl Oracle for Noisy {
 
     fn nearest_offered(&self, now: Instant, before: Instant, legal: &Legal<'_>) -> Option<Landing> {
         search::offered::by_track(self, self.geometry()?, (now, before), legal)
+    }
+
+    fn buffered(&self, now: Instant, tell: &mut dyn FnMut(Range<Pba>)) {
+        self.truth.buffered(now, tell);
     }
 
     fn arm(&self) -> Option<&dyn Arm> {

@@ -3,6 +3,8 @@
 //! It says where blocks lie. What the drive does it is not told, so a twin of the drive below it does nothing: of a complete drive
 //! under a scheduler that knows block numbers, that is nearly half of a simulation.
 
+use std::ops::Range;
+
 use crate::contract::{Arm, Oracle};
 use crate::freemap::FreeMap;
 use crate::io::{Command, DriveDone};
@@ -53,6 +55,10 @@ impl Oracle for Unasked {
         _before: Instant,
         _legal: &Legal<'_>,
     ) -> Option<Landing> {
+        asked()
+    }
+
+    fn buffered(&self, _now: Instant, _tell: &mut dyn FnMut(Range<Pba>)) {
         asked()
     }
 

@@ -22,10 +22,11 @@
 //! every parameter means here what it means there. Departures: `docs/design/0008-complete-drive.md`.
 //! Costs about 100 ns a command, and for long ones a few events a track; nothing is allocated.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::access::{Access, Stage};
-use super::buffer::{Buffer, Match};
+use super::buffer::{Buffer, Match, State};
 use super::firmware::Firmware;
 use super::mech::Mechanics;
 use crate::io::{Command, Unwritten, WriteCache};
@@ -303,6 +304,28 @@ impl Controller {
         any.then(|| self.buffer.runs_unwritten())
             .into_iter()
             .flatten()
+    }
+
+    /// Runs of blocks in which a read of `now` may begin and needs no arm: what the buffer has, and the block that read-ahead comes to before the
+    /// command has been looked at, or that counts as read already.
+    pub(super) fn buffered(&self, now: Instant, tell: &mut dyn FnMut(Range<Pba>)) {
+        let passes = |access: &Access| {
+            access.stage == Stage::Passing && access.due <= now + self.firmware.command
+        };
+        let passes = self.access.as_ref().is_some_and(passes);
+        let sector = self.mechanics.layout().sector_time(self.arm.cylinder);
+        let meanwhile = self.firmware.command.0.div_ceil(sector.0.max(1));
+        for (index, segment) in self.buffer.readable(&self.firmware) {
+            let reads_on = segment.state == State::Reading
+                && self.owner == Owner::Itself(index)
+                && segment.end < segment.ahead_max;
+            let next = self.firmware.buffer.read_hits_on_next_block || passes;
+            let end = segment.end + u64::from(reads_on && next);
+            // What is read meanwhile pushes the oldest blocks out.
+            let come = if reads_on { meanwhile } else { 0 };
+            let oldest = (segment.end + come).saturating_sub(self.firmware.buffer.segment_blocks);
+            tell(Pba(segment.first.max(oldest))..Pba(end));
+        }
     }
 
     /// Everything acknowledged goes to the medium, if it is not safe where it is. The command takes the overhead of a write.

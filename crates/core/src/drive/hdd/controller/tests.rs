@@ -383,3 +383,69 @@ fn a_flush_ends_all_and_a_seek_moves_the_arm() {
         (7_000, [0, 0, 0, 0])
     );
 }
+
+/// A block is told as buffered exactly if a read of it that comes now meets a segment that has it, or comes to have it while the command is looked at.
+#[test]
+fn what_is_told_as_buffered_is_what_a_read_would_meet() {
+    use super::super::buffer::Match;
+    use crate::rng::Rng;
+    const BUFFER: &str = "write_behind = 'any'";
+    let changes: [&[(&str, &str)]; 5] = [
+        &[],
+        &[("[overheads]", "[overheads]\ncommand_ms = 1.5")],
+        &[(
+            BUFFER,
+            "write_behind = 'any'\nread_hits_on_next_block = true",
+        )],
+        &[
+            (BUFFER, "write_behind = 'any'\nread_hits_on_writes = true"),
+            ("[overheads]", "[overheads]\ncommand_ms = 0.4"),
+        ],
+        &[("segments = 2", "segments = 4\nread_ahead_min_blocks = 2")],
+    ];
+    let (mut told, mut ahead) = (0, 0);
+    for (number, changes) in changes.into_iter().enumerate() {
+        let mut drive = with(changes);
+        let mut rng = Rng::stream(number as u64, "buffered");
+        let mut at = 0;
+        for _ in 0..2_000 {
+            at = if rng.chance(0.6) {
+                (at + 1) % 55
+            } else {
+                rng.below(55)
+            };
+            let op = if rng.chance(0.8) { Op::Read } else { Op::Write };
+            let us = drive.now.0.div_ceil(1_000) + rng.below(2) * rng.below(9_000);
+            let len = 1 + rng.below(3);
+            run(&mut drive, us, op, at, len);
+            at += len - 1;
+            let now = Instant(drive.now.0 + rng.below(2) * rng.below(6_000_000));
+            drive.rest_until(now);
+            let mut runs = Vec::new();
+            drive.buffered(now, &mut |run| runs.push(run));
+            let mut arrived = drive.clone();
+            arrived.rest_until(now + arrived.firmware.command);
+            for block in 0..60 {
+                let of = runs
+                    .iter()
+                    .any(|run| (run.start.0..run.end.0).contains(&block));
+                let before = drive.buffer.for_read(&drive.firmware, block, block + 1);
+                let then = arrived.buffer.for_read(&arrived.firmware, block, block + 1);
+                let meets = matches!(then.meets, Match::Whole | Match::Partial);
+                if of && then.meets != Match::Collision {
+                    assert!(meets, "block {block} of {runs:?}: {then:?}");
+                    told += 1;
+                    ahead += u64::from(before.meets == Match::Miss);
+                }
+                // Of a segment that is being filled the oldest may be left out that just stay.
+                let oldest = runs
+                    .iter()
+                    .any(|run| (1..=2).any(|gap| block + gap == run.start.0));
+                if before.meets == Match::Whole && then.meets == Match::Whole {
+                    assert!(of || oldest, "block {block} is there, told are {runs:?}");
+                }
+            }
+        }
+    }
+    assert!(told > 10_000 && ahead > 50, "{told} {ahead}");
+}
