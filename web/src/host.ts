@@ -30,7 +30,7 @@ const measure = (run: Run, name: string) => run.measures.get(HOST)?.get(name) ??
 /** Help of a measure, as a sentence; null where no run has it. */
 function help(results: Results, name: string): string | null {
   const told = results.measures.find((declared) => declared.of === HOST && declared.name === name)?.help;
-  return told === undefined ? null : `${told.charAt(0).toUpperCase()}${told.slice(1)}.`;
+  return told === undefined ? null : `${told.charAt(0).toUpperCase()}${told.slice(1).replaceAll("`", "")}.`;
 }
 
 /** What is to be said of what others read and wrote. */

@@ -4,6 +4,22 @@ use crate::ids::{RequestId, StreamId};
 use crate::op::{Cost, Op, Status};
 use crate::units::{Blocks, Duration, Extent, Instant, Lba};
 
+/// How far from its home a write may land, as its client says. Placements whose blocks have addresses take no notice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Freedom {
+    /// Nothing is said of it.
+    #[default]
+    Untold,
+    /// It stays where it is.
+    None,
+    /// On the track.
+    Track,
+    /// In the group.
+    Group,
+    /// Anywhere.
+    Disk,
+}
+
 /// A client's request on a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
@@ -25,6 +41,8 @@ pub struct Request {
     pub sync: bool,
     /// A range write: it comes with an offer ([`Input::Offer`](crate::stack::Input::Offer)).
     pub offered: bool,
+    /// Of a write without an offer of its own: how far it may move.
+    pub freedom: Freedom,
 }
 
 impl Request {
@@ -43,6 +61,7 @@ impl Request {
             fua: false,
             sync: false,
             offered: false,
+            freedom: Freedom::Untold,
         }
     }
 }

@@ -180,7 +180,7 @@ fn main() {
     });
     inspections(&records);
     let summary = summary.expect("the survey came first");
-    let fit = Fit::new(Mode::None, &summary, Blocks(CAPACITY), "bench").expect("it fits");
+    let fit = Fit::new(Mode::None, &summary, (Blocks(CAPACITY), "bench")).expect("it fits");
     let intake = || Intake::new(Box::new(SharedRecords::new(records.clone())), fit);
     let took = Duration::from_ms(4);
     report("open", count, || drive(Open::new(intake(), 1.0), took));

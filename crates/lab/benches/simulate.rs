@@ -128,7 +128,7 @@ fn closed(records: Arc<[Record]>, stack: &Stack, depth: u64) -> Box<dyn Workload
     let mut survey = Survey::new();
     survey.record(&records);
     let survey = survey.finish();
-    let fit = Fit::new(Mode::None, &survey, stack.capacity(), "the stack")
+    let fit = Fit::new(Mode::None, &survey, (stack.capacity(), "the stack"))
         .expect("the bench stays on the drives");
     let intake = Intake::new(Box::new(SharedRecords::new(records)), fit);
     Box::new(Closed::new(intake, depth, Refill::After))

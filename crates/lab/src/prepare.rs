@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use nearslot_core::config::{Assembly, PartConfig, Parts, StackConfig};
-use nearslot_core::contract::Placement;
-use nearslot_core::registry::{ConfigError, Need, Of, written};
+use nearslot_core::contract::{Destage, Placement};
+use nearslot_core::registry::{ConfigError, Kind, Need, Of, written};
 use nearslot_core::stack::Stack;
-use nearslot_core::units::{Duration, Instant};
+use nearslot_core::units::{Blocks, Duration, Instant};
 use nearslot_trace::{TimeKind, TraceOp};
 use serde_json::json;
 
@@ -20,6 +20,7 @@ use crate::outcome::VolumePlace;
 use crate::scenario::{ComeBefore, Load, Replay, Scenario, TraceLoad, Warmup};
 use crate::workload::closed::Closed;
 use crate::workload::dependent::Dependent;
+use crate::workload::fit::{Holder, Mode};
 use crate::workload::intake::Intake;
 use crate::workload::layout::{self, Layout, Volumes};
 use crate::workload::open::Open;
@@ -105,6 +106,34 @@ pub(crate) fn check(points: &[Point], trace: Option<&LoadedTrace>) -> Result<(),
     Ok(())
 }
 
+/// Fits a trace that is too long for some of the volumes that are compared to the smallest of them: else each would serve other requests. With a drive for
+/// each of its volumes it stays as it is, as these begin where drives do.
+///
+/// # Errors
+/// A stack that cannot be built.
+pub(crate) fn fit_alike(points: &mut [Point], trace: Option<&LoadedTrace>) -> Result<(), RunError> {
+    let fitted = |scenario: &Scenario| match &scenario.load {
+        Load::Trace(load) => load.fit != Mode::None && load.volumes != Some(Volumes::OwnDrives),
+        Load::Workload(_) => false,
+    };
+    let stacks = different_stacks(points).filter(|scenario| fitted(scenario));
+    let stacks: Vec<&Scenario> = stacks.collect();
+    if stacks.len() < 2 {
+        return Ok(());
+    }
+    let mut smallest = None::<Blocks>;
+    for scenario in stacks {
+        let room = built(scenario, trace)?.stack.capacity();
+        smallest = Some(smallest.map_or(room, |smallest| smallest.min(room)));
+    }
+    for point in points.iter_mut().filter(|point| fitted(&point.scenario)) {
+        if let Load::Trace(load) = &mut point.scenario.load {
+            load.room = smallest;
+        }
+    }
+    Ok(())
+}
+
 /// The first scenario with each stack: runs of it differ in their loads, in which no mistake about it lies, and to build a stack may take longer than to run it.
 fn different_stacks(points: &[Point]) -> impl Iterator<Item = &Scenario> {
     let mut known = BTreeSet::new();
@@ -157,13 +186,17 @@ fn prepare_trace(
     trace: &LoadedTrace,
     stack: &Stack,
 ) -> Result<Prepared, RunError> {
+    check_told(scenario, stack, trace.summary().freedom_told)?;
     check_times(trace, load).map_err(RunError::Unfit)?;
     check_length(trace, load)?;
+    let (name, drive) = (scenario.holder()?, scenario.stack()?.drive()?.0);
+    let own = stack.capacity();
+    let room = load.room.map_or(own, |room| room.min(own));
     let layout = Layout::new(
         load.volumes,
         load.fit,
         (trace.header(), trace.summary()),
-        (stack.capacity(), &scenario.holder()?),
+        Holder::over((room, &name), drive.capacity()),
     )
     .map_err(RunError::Unfit)?;
     let count = trace.count(&layout)?;
@@ -203,7 +236,7 @@ fn prepare_trace(
         count,
         volumes,
         by_volume,
-        effective: effective(load, fit),
+        effective: effective(load, fit, Some(room).filter(|room| *room < own)),
         replay: load.replay.word().to_owned(),
         window,
         depth,
@@ -274,9 +307,12 @@ fn come_before(load: &mut dyn Workload, time: Instant) -> u64 {
     count
 }
 
-/// How a trace is replayed, every default spelled out; `fit` is what was done to addresses.
-fn effective(load: &TraceLoad, fit: &str) -> serde_json::Value {
+/// How a trace is replayed, every default spelled out; `fit` is what was done to addresses, within so many blocks if that is less than the volume.
+fn effective(load: &TraceLoad, fit: &str, room: Option<Blocks>) -> serde_json::Value {
     let mut effective = json!({ "replay": load.replay, "fit": fit });
+    if let Some(room) = room.filter(|_| fit != "none") {
+        effective["fit_bytes"] = json!(room.bytes());
+    }
     if let Some(how) = load.volumes {
         effective["volumes"] = json!(how);
     }
@@ -307,6 +343,27 @@ fn effective(load: &TraceLoad, fit: &str) -> serde_json::Value {
     effective
 }
 
+/// Whether writes say how far they may move where only such move, and whether they say it to the placement.
+fn check_told(scenario: &Scenario, stack: &Stack, told: u64) -> Result<(), ConfigError> {
+    if !stack.moves_told() {
+        return Ok(());
+    }
+    let buffer = scenario.parts.of::<dyn Destage>();
+    if buffer.name != "none" {
+        let allowed = "none, where only those writes move that say how far (within=told): what a write buffer writes says nothing";
+        return Err(ConfigError::value(
+            <dyn Destage>::CARD.key,
+            &buffer.to_string(),
+            allowed,
+        ));
+    }
+    if told > 0 {
+        return Ok(());
+    }
+    let allowed = "track, group or disk: no write of this load says how far it may move, as the column `offer` of a trace does";
+    Err(ConfigError::value("within", "told", allowed))
+}
+
 /// Whether a stack carries out range writes.
 fn check_offers(scenario: &Scenario, stack: &Stack) -> Result<(), ConfigError> {
     let Err(refused) = stack.carries_out_offers() else {
@@ -335,6 +392,7 @@ fn prepare_synthetic(
     part: &PartConfig,
     stack: &Stack,
 ) -> Result<Prepared, RunError> {
+    check_told(scenario, stack, 0)?;
     if scenario.makes_range_writes() {
         check_offers(scenario, stack)?;
     }

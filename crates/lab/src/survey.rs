@@ -14,9 +14,9 @@
 //! | 24..28 | device, numbered from 0 in the order of first appearance in the records |
 //! | 28..30 | `priority`, 0 unless [`Flags::PRIORITY`] is set |
 //! | 30 | `op` by its code |
-//! | 31 | 0 |
+//! | 31 | how far a write may move: 1 to 4 in the order of [`Flags::OFFERS`], 0 if nothing is said |
 //!
-//! Clients, flags and traced latencies are left out: few formats carry them, and a conversion would change the name
+//! Clients, other flags and traced latencies are left out: few formats carry them, and a conversion would change the name
 //! of what is asked of the drive. Cost: O(1) a record.
 
 use nearslot_core::units::BLOCK_BYTES;
@@ -63,6 +63,8 @@ pub struct Summary {
     pub fua: u64,
     /// Records whose time from arrival to completion the trace tells.
     pub responses_known: u64,
+    /// Writes that say how far they may move.
+    pub freedom_told: u64,
     /// See the head of this file.
     pub hash: u128,
 }
@@ -163,6 +165,7 @@ impl Summary {
         self.last_ns = self.last_ns.max(record.ts);
         self.fua += u64::from(record.flags.has(Flags::FUA));
         self.responses_known += u64::from(record.response_ns != Record::UNKNOWN);
+        self.freedom_told += u64::from(offer_of(record).is_some());
         let operation = &mut self.operations[record.op as usize];
         operation.requests += 1;
         let device = &mut self.devices[record.dev as usize];
@@ -203,6 +206,12 @@ impl Summary {
     }
 }
 
+/// How far a write may move, as [`Flags::OFFERS`] counts it.
+#[inline]
+fn offer_of(record: &Record) -> Option<usize> {
+    record.flags.offer().filter(|_| record.op == TraceOp::Write)
+}
+
 /// Whether an operation's offset and length mean anything.
 const fn has_extent(op: TraceOp) -> bool {
     !matches!(op, TraceOp::Flush | TraceOp::Other)
@@ -222,6 +231,7 @@ fn canonical_bytes(record: &Record, ordinal: u32) -> [u8; HASHED_BYTES] {
     bytes[24..28].copy_from_slice(&ordinal.to_le_bytes());
     bytes[28..30].copy_from_slice(&priority.to_le_bytes());
     bytes[30] = record.op as u8;
+    bytes[31] = offer_of(record).map_or(0, |number| number as u8 + 1);
     bytes
 }
 
@@ -275,6 +285,31 @@ mod tests {
             survey(&[&[record]]).hash,
             xxhash_rust::xxh3::xxh3_128(&bytes)
         );
+    }
+
+    #[test]
+    fn how_far_a_write_may_move_is_counted_and_part_of_its_name() {
+        let with = |op, flags| {
+            let mut record = Record::new(0, op, 0, 512, 0);
+            record.flags = flags;
+            survey(&[&[record]])
+        };
+        let flags = [
+            Flags::default(),
+            Flags::STAYS,
+            Flags::OFFER_TRACK,
+            Flags::OFFER_GROUP,
+            Flags::OFFER_DISK,
+        ];
+        let told = flags.map(|flags| with(TraceOp::Write, flags.with(Flags::FUA)));
+        for (number, one) in told.iter().enumerate() {
+            assert_eq!(one.freedom_told, u64::from(number > 0));
+            let alike = told.iter().filter(|other| other.hash == one.hash);
+            assert_eq!(alike.count(), 1, "{number}");
+        }
+        let read = with(TraceOp::Read, Flags::OFFER_DISK);
+        assert_eq!(read.freedom_told, 0, "reads go where the data are");
+        assert_eq!(read.hash, with(TraceOp::Read, Flags::default()).hash);
     }
 
     #[test]

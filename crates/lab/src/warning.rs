@@ -106,6 +106,8 @@ words! {
         UnheardStreams = "unheard-streams",
         /// Commands without an answer lasted longer than their host was to wait.
         LateTimeOuts = "late-time-outs",
+        /// Most writes of a placement that lets them move went where their data were.
+        HardlyOffered = "hardly-offered",
         /// Nobody knows what a power cut leaves of the drive's cache.
         UnknownCache = "unknown-cache",
         /// The drive's calibration says that its times need not be those of the drive.

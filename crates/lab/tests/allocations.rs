@@ -108,7 +108,12 @@ fn allocations_over(
     let records = records(count, built.stack.capacity().0.min(span));
     let mut survey = Survey::new();
     survey.record(&records);
-    let fit = Fit::new(Mode::None, &survey.finish(), built.stack.capacity(), drive).unwrap();
+    let fit = Fit::new(
+        Mode::None,
+        &survey.finish(),
+        (built.stack.capacity(), drive),
+    )
+    .unwrap();
     let mut workload = Closed::new(
         Intake::new(Box::new(SharedRecords::new(records)), fit),
         DEPTH,

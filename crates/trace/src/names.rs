@@ -31,6 +31,8 @@ pub(super) enum Column {
     Client,
     /// Our own flags, as a number.
     Flags,
+    /// How far a write may move, as a word.
+    Offer,
     /// Linux I/O priority, as a number.
     Priority,
     /// Service time, in units of this many ns; 0 where that is not known.
@@ -124,6 +126,11 @@ const THINGS: &[Thing] = &[
         key: "flags",
         column: Column::Flags,
         names: &["flags"],
+    },
+    Thing {
+        key: "offer",
+        column: Column::Offer,
+        names: &["offer", "may_land"],
     },
     Thing {
         key: "prio",

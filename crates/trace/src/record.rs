@@ -73,9 +73,25 @@ impl Flags {
     pub const COARSE: Flags = Flags(1 << 7);
     /// Torn writes are excluded.
     pub const ATOMIC: Flags = Flags(1 << 8);
+    /// Of a write: it stays where it is, whatever others may do.
+    pub const STAYS: Flags = Flags(1 << 9);
+    /// Of a write: it may land elsewhere on its track.
+    pub const OFFER_TRACK: Flags = Flags(1 << 10);
+    /// Of a write: it may land elsewhere in its group.
+    pub const OFFER_GROUP: Flags = Flags(1 << 11);
+    /// Of a write: it may land anywhere.
+    pub const OFFER_DISK: Flags = Flags(1 << 12);
+
+    /// How far a write may move, as a column of its own says it. One of these at most is set.
+    pub const OFFERS: [(&'static str, Flags); 4] = [
+        ("none", Flags::STAYS),
+        ("track", Flags::OFFER_TRACK),
+        ("group", Flags::OFFER_GROUP),
+        ("disk", Flags::OFFER_DISK),
+    ];
 
     /// What tables may call them, by their bits.
-    pub const WORDS: [(&'static str, Flags); 9] = [
+    pub const WORDS: [(&'static str, Flags); 13] = [
         ("fua", Flags::FUA),
         ("preflush", Flags::PREFLUSH),
         ("sync", Flags::SYNC),
@@ -85,19 +101,48 @@ impl Flags {
         ("reconstructed", Flags::RECONSTRUCTED),
         ("coarse", Flags::COARSE),
         ("atomic", Flags::ATOMIC),
+        ("stays", Flags::STAYS),
+        ("offer_track", Flags::OFFER_TRACK),
+        ("offer_group", Flags::OFFER_GROUP),
+        ("offer_disk", Flags::OFFER_DISK),
     ];
 
     /// Reads the bits as a number, or words joined by `|`.
     pub(crate) fn parse(text: &[u8]) -> Option<Flags> {
         let text = std::str::from_utf8(text).ok()?;
         if let Ok(bits) = text.parse() {
-            return Some(Flags(bits));
+            return Some(Flags(bits)).filter(|flags| flags.offers() < 2);
         }
-        text.split('|').try_fold(Flags::default(), |flags, word| {
+        let flags = text.split('|').try_fold(Flags::default(), |flags, word| {
             let mut words = Flags::WORDS.iter();
             let (_, flag) = words.find(|(name, _)| word.trim().eq_ignore_ascii_case(name))?;
             Some(flags.with(*flag))
-        })
+        })?;
+        Some(flags).filter(|flags| flags.offers() < 2)
+    }
+
+    /// Reads how far a write may move.
+    pub(crate) fn parse_offer(text: &[u8]) -> Option<Flags> {
+        let mut offers = Flags::OFFERS.iter();
+        let found =
+            offers.find(|(name, _)| text.trim_ascii().eq_ignore_ascii_case(name.as_bytes()));
+        found.map(|(_, flag)| *flag)
+    }
+
+    /// How many say how far a write may move.
+    pub(crate) fn offers(self) -> usize {
+        let offers = Flags::OFFERS.iter();
+        offers.filter(|(_, flag)| self.has(*flag)).count()
+    }
+
+    /// Which of [`Flags::OFFERS`] it has, by its number.
+    pub fn offer(self) -> Option<usize> {
+        // Hardly any trace says so.
+        let any = Flags::OFFERS.iter().fold(0, |any, (_, flag)| any | flag.0);
+        if self.0 & any == 0 {
+            return None;
+        }
+        Flags::OFFERS.iter().position(|(_, flag)| self.has(*flag))
     }
 
     /// Whether all of `other` are set.

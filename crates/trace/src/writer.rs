@@ -58,6 +58,12 @@ pub(super) const PRIORITY: Loss = Loss {
     of: |record, _| record.flags.has(Flags::PRIORITY),
 };
 
+/// How far a write may move, of formats without a place for it.
+pub(super) const OFFER: Loss = Loss {
+    words: |count| format!("how far {count} of them may move"),
+    of: |record, _| record.flags.offer().is_some(),
+};
+
 /// How long `count` requests took.
 pub(super) fn how_long(count: u64) -> String {
     format!("how long {count} of them took")

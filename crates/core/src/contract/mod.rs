@@ -313,6 +313,8 @@ pub struct Shape {
     pub offers: bool,
     /// Places that range writes of its own offer at most; 0 if it makes none.
     pub places: u64,
+    /// Whether only those writes move of which the client says how far ([`Request::freedom`]).
+    pub moves_told: bool,
     /// The zones of its only drive, if that has zones and block n of the volume is block n of it: then writes and discards of a zone follow each other
     /// in the order in which they came. A placement that writes anywhere else than clients do knows of no zones.
     pub zones: Option<ZoneShape>,
@@ -329,6 +331,7 @@ impl Shape {
             spare_time: false,
             offers: false,
             places: 0,
+            moves_told: false,
             zones: None,
         }
     }

@@ -371,6 +371,11 @@ impl Stack {
         }
     }
 
+    /// Whether only those writes move of which the client says how far.
+    pub fn moves_told(&self) -> bool {
+        self.shape.moves_told
+    }
+
     /// Completions of range writes so far: the epoch of a client that has heard of all.
     pub fn epoch(&self) -> u64 {
         self.offers.taken().completions()

@@ -334,7 +334,7 @@ fn fits(axis: &Axis, point: &Point, trace: &LoadedTrace, index: usize) -> Result
         load.volumes,
         load.fit,
         (trace.header(), trace.summary()),
-        (stack.capacity(), &scenario.holder()?),
+        (stack.capacity(), scenario.holder()?.as_str()),
     )
     .map(|_| ())
     .map_err(RunError::Unfit)

@@ -29,6 +29,7 @@ pub use inspection::*;
 use painter::Painter;
 pub use pictures::*;
 
+use crate::number::grouped;
 use crate::program;
 use crate::survey::{DeviceSummary, Summary, Survey, Volume};
 use crate::warning::Warning;
@@ -152,7 +153,7 @@ impl Inspector {
             format: header.format.clone(),
             format_version: header.version.clone(),
             files: header.files.clone(),
-            notes: header.notes.clone(),
+            notes: notes(header, &summary),
             hash: summary.hash_hex(),
             requests: summary.requests,
             limited: header.limited,
@@ -192,6 +193,18 @@ impl Inspector {
         findings::tell(&mut inspection);
         inspection
     }
+}
+
+/// How the trace was understood, and what it says of its writes.
+fn notes(header: &Header, summary: &Summary) -> Vec<String> {
+    let mut notes = header.notes.clone();
+    if summary.freedom_told > 0 {
+        let told = grouped(summary.freedom_told);
+        notes.push(format!(
+            "{told} writes say how far they may move; `--offer told` goes by that"
+        ));
+    }
+    notes
 }
 
 /// What times a trace has.

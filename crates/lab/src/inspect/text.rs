@@ -77,7 +77,7 @@ fn head(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     line(f, "operations", &operations.join(", "))?;
     if let (Some(requests), Some(of_bytes)) = (found.read_share, found.read_bytes_share) {
         let text = format!(
-            "{} of requests, {} of bytes",
+            "{} of reads and writes, {} of their bytes",
             percent(requests),
             percent(of_bytes)
         );

@@ -87,7 +87,8 @@ pub fn compare(
         let runs = format!("{} runs", points.len());
         return Err(ConfigError::value("blktrace schedule", &runs, "a single run").into());
     }
-    let (settled, drive_chosen) = default_drive::settle(points, trace, wanted.tell)?;
+    let (mut settled, drive_chosen) = default_drive::settle(points, trace, wanted.tell)?;
+    prepare::fit_alike(&mut settled, trace)?;
     let points = settled.as_slice();
     prepare::check(points, trace)?;
     let files = RowFiles::create(wanted.requests.as_ref(), wanted.commands.as_ref())?;

@@ -240,6 +240,7 @@ pub(super) fn left_out(
     let mut told = Vec::from_iter(failures(run));
     told.extend(lost_blocks(run));
     told.extend(late_time_outs(run));
+    told.extend(hardly_offered(run));
     let early = onset.filter(Onset::never_came);
     let early = early.map(|onset| before_faults(run, onset));
     told.extend(rebuild(run, at_end.rebuilding));
@@ -278,6 +279,28 @@ fn late_time_outs(run: &Run) -> Option<Warning> {
         );
         Warning::new(WarningKind::LateTimeOuts, text).of_run(&run.label)
     })
+}
+
+/// That most writes did not move where they might: then what a run says of that, it says of the others.
+fn hardly_offered(run: &Run) -> Option<Warning> {
+    let key = <dyn Placement as Kind>::CARD.key;
+    let count = |name: &str| Some(run.measure(key, name)?.value() as u64);
+    let (offered, stayed) = (count("range_writes")?, count("in_place")?);
+    let told = match (offered, stayed) {
+        (0, 0) => "nothing was written, so nothing could move".to_owned(),
+        _ if stayed > offered => {
+            let unit = run.config[key]["unit_blocks"].as_u64().unwrap_or(0);
+            format!(
+                "{} of {} were offered nothing and went where their data lie, as they are longer than what is free there, no whole units of {}, \
+                 or told to: a smaller unit_blocks, or a wider offer, lets more of them move",
+                number(stayed as f64),
+                counted(offered + stayed, "write"),
+                counted(unit, "block")
+            )
+        }
+        _ => return None,
+    };
+    Some(Warning::new(WarningKind::HardlyOffered, told).of_run(&run.label))
 }
 
 /// How many wrong blocks its drives brought and reported done.

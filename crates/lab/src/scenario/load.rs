@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use nearslot_core::config::PartConfig;
 use nearslot_core::registry::{ConfigError, written};
+use nearslot_core::units::Blocks;
 use nearslot_trace::{OpenOptions, Span, TraceTime};
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +66,10 @@ pub struct TraceLoad {
     /// In a dependent replay, the response time of requests whose completion the trace does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_guess_us: Option<f64>,
+    /// What addresses beyond the drive are fitted to where runs are compared: the smallest of their volumes, so that all serve the same requests. No
+    /// setting.
+    #[serde(skip)]
+    pub room: Option<Blocks>,
 }
 
 impl TraceLoad {
@@ -117,6 +122,7 @@ impl Default for TraceLoad {
             speed: None,
             fit: Mode::None,
             service_guess_us: None,
+            room: None,
         }
     }
 }

@@ -57,6 +57,58 @@ impl Reach {
     }
 }
 
+/// What a load goes onto.
+#[derive(Clone, Copy, Debug)]
+pub struct Holder<'a> {
+    blocks: Blocks,
+    /// For messages.
+    name: &'a str,
+    /// Blocks of one of its drives.
+    drive: Blocks,
+}
+
+impl<'a> From<(Blocks, &'a str)> for Holder<'a> {
+    /// A drive by itself.
+    fn from((blocks, name): (Blocks, &'a str)) -> Holder<'a> {
+        Holder::over((blocks, name), blocks)
+    }
+}
+
+impl<'a> Holder<'a> {
+    /// A volume of so many blocks over drives that have so many each.
+    pub fn over((blocks, name): (Blocks, &'a str), drive: Blocks) -> Holder<'a> {
+        Holder {
+            blocks,
+            name,
+            drive,
+        }
+    }
+
+    /// A part of it.
+    pub(super) fn part(self, of: u64) -> Holder<'a> {
+        let part = |blocks: Blocks| Blocks(blocks.0 / of);
+        Holder {
+            blocks: part(self.blocks),
+            ..self
+        }
+    }
+
+    pub(super) fn blocks(self) -> Blocks {
+        self.blocks
+    }
+
+    pub(super) fn name(self) -> &'a str {
+        self.name
+    }
+
+    /// The drives of the catalog on which it would have so many bytes, in words.
+    pub(super) fn large_enough(self, bytes: u64) -> String {
+        let blocks = u128::from(bytes.div_ceil(BLOCK_BYTES));
+        let drive = (blocks * u128::from(self.drive.0)).div_ceil(u128::from(self.blocks.0.max(1)));
+        large_enough(Blocks(u64::try_from(drive).unwrap_or(u64::MAX)))
+    }
+}
+
 /// Places requests on one drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fit {
@@ -73,17 +125,16 @@ enum How {
 }
 
 impl Fit {
-    /// How the trace that `summary` describes goes onto `capacity` blocks of `drive` (its name, for messages).
+    /// How the trace that `summary` describes goes onto a drive or a volume.
     ///
     /// # Errors
     /// It has addresses beyond the drive and `mode` is [`Mode::None`], or a single request is longer than the drive.
-    pub fn new(
+    pub fn new<'a>(
         mode: Mode,
         summary: &Summary,
-        capacity: Blocks,
-        drive: &str,
+        holder: impl Into<Holder<'a>>,
     ) -> Result<Fit, ConfigError> {
-        Fit::reaching(mode, Reach::of(summary), capacity, drive)
+        Fit::reaching(mode, Reach::of(summary), holder.into())
     }
 
     /// The same for requests of which only their reach is known.
@@ -93,15 +144,14 @@ impl Fit {
     pub(super) fn reaching(
         mode: Mode,
         reach: Reach,
-        capacity: Blocks,
-        drive: &str,
+        holder: Holder<'_>,
     ) -> Result<Fit, ConfigError> {
-        let (end, capacity) = (reach.end_bytes.div_ceil(BLOCK_BYTES), capacity.0);
+        let (end, capacity) = (reach.end_bytes.div_ceil(BLOCK_BYTES), holder.blocks.0);
         let how = match mode {
             _ if end <= capacity => How::Whole,
-            Mode::None => return Err(beyond(reach, capacity, drive)),
+            Mode::None => return Err(beyond(reach, holder)),
             Mode::Truncate => How::Truncate,
-            _ if reach.blocks_max > capacity => return Err(too_long(reach, capacity, drive)),
+            _ if reach.blocks_max > capacity => return Err(too_long(reach, holder)),
             Mode::Wrap => How::Wrap {
                 modulus: aligned(capacity).max(1),
             },
@@ -165,27 +215,29 @@ const fn aligned(block: u64) -> u64 {
     block - block % ALIGNMENT
 }
 
-fn beyond(reach: Reach, capacity: u64, drive: &str) -> ConfigError {
+fn beyond(reach: Reach, holder: Holder<'_>) -> ConfigError {
     let end = reach.end_bytes;
     ConfigError::value(
         "highest address of the trace",
         &format!("{} bytes ({})", end - 1, gigabytes(end)),
         &format!(
-            "below the capacity of {drive}, {} bytes ({}); {}; or say --fit wrap, scale or truncate",
-            capacity * BLOCK_BYTES,
-            gigabytes(capacity * BLOCK_BYTES),
-            large_enough(Blocks(end.div_ceil(BLOCK_BYTES)))
+            "below the capacity of {}, {} bytes ({}); {}; or say --fit wrap, scale or truncate",
+            holder.name,
+            holder.blocks.bytes(),
+            gigabytes(holder.blocks.bytes()),
+            holder.large_enough(end)
         ),
     )
 }
 
-fn too_long(reach: Reach, capacity: u64, drive: &str) -> ConfigError {
+fn too_long(reach: Reach, holder: Holder<'_>) -> ConfigError {
     ConfigError::value(
         "longest request of the trace",
         &format!("{} bytes", reach.len_max),
         &format!(
-            "at most the capacity of {drive}, {} bytes; or --fit truncate, which leaves it out",
-            capacity * BLOCK_BYTES
+            "at most the capacity of {}, {} bytes; or --fit truncate, which leaves it out",
+            holder.name,
+            holder.blocks.bytes()
         ),
     )
 }
@@ -214,7 +266,7 @@ mod tests {
     }
 
     fn place(mode: Mode, requests: &[(u64, u64)], capacity: u64) -> Vec<Option<(u64, u64)>> {
-        let fit = Fit::new(mode, &summary(requests), Blocks(capacity), "toy").unwrap();
+        let fit = Fit::new(mode, &summary(requests), (Blocks(capacity), "toy")).unwrap();
         let place = |&(offset, len): &(u64, u64)| fit.place(offset, len);
         let places = requests.iter().map(place);
         places
@@ -234,7 +286,11 @@ mod tests {
 
     #[test]
     fn beyond_the_drive_is_an_error_that_names_everything() {
-        let error = Fit::new(Mode::None, &summary(&[(1 << 20, 4096)]), Blocks(100), "toy");
+        let error = Fit::new(
+            Mode::None,
+            &summary(&[(1 << 20, 4096)]),
+            (Blocks(100), "toy"),
+        );
         let text = error.unwrap_err().to_string();
         for part in [
             "1052671 bytes",
@@ -247,10 +303,33 @@ mod tests {
     }
 
     #[test]
+    fn a_volume_with_room_to_spare_needs_larger_disks() {
+        let told = |volume: u64, drive: u64| {
+            let requests = [(8_000_000_000, 4_096)];
+            let holder = Holder::over((Blocks(volume), "offering over toy"), Blocks(drive));
+            let error = Fit::new(Mode::None, &summary(&requests), holder);
+            error.unwrap_err().to_string()
+        };
+        let alike = told(100, 100);
+        assert!(
+            alike.contains("are, of the catalog, seagate-cheetah-9lp"),
+            "{alike}"
+        );
+        // Four fifths of 9.1 GB are not 8 GB.
+        let spare = told(80, 100);
+        assert!(
+            spare.contains("are, of the catalog, scsi-10k-73gb"),
+            "{spare}"
+        );
+        let array = told(800, 100);
+        assert!(array.contains("are, of the catalog, hp-c2247a"), "{array}");
+    }
+
+    #[test]
     fn beyond_the_drive_the_disks_that_are_large_enough_are_named() {
         let told = |end_gb: u64| {
             let requests = [(end_gb * 1_000_000_000 - 4_096, 4_096)];
-            let error = Fit::new(Mode::None, &summary(&requests), Blocks(100), "toy");
+            let error = Fit::new(Mode::None, &summary(&requests), (Blocks(100), "toy"));
             error.unwrap_err().to_string()
         };
         let five = told(5);
@@ -294,14 +373,14 @@ mod tests {
             [Some((0, 1)), None, None]
         );
         for mode in [Mode::Wrap, Mode::Scale] {
-            let error = Fit::new(mode, &summary(&requests), Blocks(100), "toy").unwrap_err();
+            let error = Fit::new(mode, &summary(&requests), (Blocks(100), "toy")).unwrap_err();
             assert!(error.to_string().contains("51712 bytes"), "{error}");
         }
     }
 
     #[test]
     fn a_trace_that_fits_is_left_alone() {
-        let fit = Fit::new(Mode::Scale, &summary(&[(512, 512)]), Blocks(100), "toy").unwrap();
+        let fit = Fit::new(Mode::Scale, &summary(&[(512, 512)]), (Blocks(100), "toy")).unwrap();
         assert_eq!(
             (fit.name(), fit.place(512, 512).unwrap().start.0),
             ("none", 1)
@@ -315,7 +394,7 @@ mod tests {
             capacity in 4_096_u64..1 << 30,
         ) {
             for mode in [Mode::Wrap, Mode::Scale, Mode::Truncate] {
-                let fit = Fit::new(mode, &summary(&requests), Blocks(capacity), "toy").unwrap();
+                let fit = Fit::new(mode, &summary(&requests), (Blocks(capacity), "toy")).unwrap();
                 for &(offset, len) in &requests {
                     let blocks = (offset + len).div_ceil(512) - offset / 512;
                     match fit.place(offset, len) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use nearslot_core::ids::StreamId;
 use nearslot_core::op::Op;
-use nearslot_core::request::{Reply, Request};
+use nearslot_core::request::{Freedom, Reply, Request};
 use nearslot_core::units::{Blocks, Extent, Instant, Lba};
 use nearslot_trace::{Flags, Record, TraceError, TraceOp, TraceReader};
 
@@ -66,6 +66,15 @@ pub(super) struct Asked {
     pub(super) traced: Instant,
     /// Time it took in the trace in ns, or [`Record::UNKNOWN`].
     pub(super) response_ns: u64,
+}
+
+/// How far a write may move, as the trace says.
+#[inline]
+fn freedom(op: Op, flags: Flags) -> Freedom {
+    // In the order of `Flags::OFFERS`.
+    const TOLD: [Freedom; 4] = [Freedom::None, Freedom::Track, Freedom::Group, Freedom::Disk];
+    let told = flags.offer().filter(|_| op == Op::Write);
+    told.map_or(Freedom::Untold, |number| TOLD[number])
 }
 
 /// The requests of a trace, one by one.
@@ -178,6 +187,7 @@ impl Intake {
             priority: if known { record.priority } else { 0 },
             fua: op == Op::Write && record.flags.has(Flags::FUA),
             sync: op == Op::Write && record.flags.has(Flags::SYNC),
+            freedom: freedom(op, record.flags),
             ..Request::new(self.number, op, 0, 0, Instant::ZERO)
         };
         // Some tracers (biosnoop) measure from the issue on: what came before is then not known, and taken as nothing.
@@ -249,7 +259,7 @@ pub(super) mod tests {
     pub(in crate::workload) fn intake(records: &[Record], mode: Mode, capacity: u64) -> Intake {
         let mut survey = Survey::new();
         survey.record(records);
-        let fit = Fit::new(mode, &survey.finish(), Blocks(capacity), "toy").unwrap();
+        let fit = Fit::new(mode, &survey.finish(), (Blocks(capacity), "toy")).unwrap();
         Intake::new(Box::new(SharedRecords::new(records.into())), fit)
     }
 
@@ -305,7 +315,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_failure_ends_it_and_is_told() {
-        let fit = Fit::new(Mode::None, &Survey::new().finish(), Blocks(8), "toy").unwrap();
+        let fit = Fit::new(Mode::None, &Survey::new().finish(), (Blocks(8), "toy")).unwrap();
         let mut intake = Intake::new(Box::new(Broken), fit);
         assert!(intake.next().is_none());
         assert!(intake.next().is_none());
@@ -315,7 +325,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_trace_that_changed_between_passes_is_a_failure() {
-        let fit = Fit::new(Mode::None, &Survey::new().finish(), Blocks(8), "toy").unwrap();
+        let fit = Fit::new(Mode::None, &Survey::new().finish(), (Blocks(8), "toy")).unwrap();
         let records = [Record::new(0, TraceOp::Read, 8 * 512, 512, 0)];
         let mut intake = Intake::new(Box::new(SharedRecords::new(records.as_slice().into())), fit);
         assert!(intake.next().is_none());

@@ -13,8 +13,7 @@ use nearslot_core::registry::{ConfigError, KnobValue};
 use nearslot_core::units::{BLOCK_BYTES, Blocks, Extent, Lba};
 use nearslot_trace::{Header, Record};
 
-use super::fit::{Fit, Mode, Reach};
-use crate::catalog::large_enough;
+use super::fit::{Fit, Holder, Mode, Reach};
 use crate::outcome::VolumePlace;
 use crate::survey::Summary;
 
@@ -118,17 +117,18 @@ fn undecided(several: &[Used<'_>]) -> ConfigError {
 }
 
 impl Layout {
-    /// How the trace goes onto `capacity` blocks of drives that are called `drive`.
+    /// How the trace goes onto drives.
     ///
     /// # Errors
     /// Volumes have addresses beyond what there is and `mode` is [`Mode::None`], or a request is longer than a drive.
-    pub fn new(
+    pub fn new<'a>(
         how: Option<Volumes>,
         mode: Mode,
         (header, summary): (&Header, &Summary),
-        (capacity, drive): (Blocks, &str),
+        holder: impl Into<Holder<'a>>,
     ) -> Result<Layout, ConfigError> {
         check(how, header, summary)?;
+        let holder = holder.into();
         let used = used(header, summary);
         let mut layout = Layout {
             only: None,
@@ -137,12 +137,12 @@ impl Layout {
         };
         match how {
             None => {
-                return Fit::new(mode, summary, capacity, drive).map(Layout::from);
+                return Fit::new(mode, summary, holder).map(Layout::from);
             }
-            Some(Volumes::Concat) => layout.concat(&used, mode, summary, (capacity, drive))?,
+            Some(Volumes::Concat) => layout.concat(&used, mode, summary, holder)?,
             Some(Volumes::OwnDrives) => {
-                let each = Blocks(capacity.0 / used.len() as u64);
-                layout.own_drives(&used, mode, summary, (each, drive))?;
+                let each = holder.part(used.len() as u64);
+                layout.own_drives(&used, mode, summary, each)?;
             }
         }
         Ok(layout)
@@ -153,7 +153,7 @@ impl Layout {
         used: &[Used<'_>],
         mode: Mode,
         summary: &Summary,
-        (capacity, drive): (Blocks, &str),
+        holder: Holder<'_>,
     ) -> Result<(), ConfigError> {
         let mut starts = Vec::new();
         let mut end = 0_u64;
@@ -162,14 +162,14 @@ impl Layout {
             starts.push(start);
             end = start.saturating_add(volume.end_bytes);
         }
-        if mode == Mode::None && end > capacity.bytes() {
-            return Err(too_large(used.len(), end, (capacity, drive)));
+        if mode == Mode::None && end > holder.blocks().bytes() {
+            return Err(too_large(used.len(), end, holder));
         }
         let reach = Reach {
             end_bytes: end,
             ..Reach::of(summary)
         };
-        let fit = Fit::reaching(mode, reach, capacity, drive)?;
+        let fit = Fit::reaching(mode, reach, holder)?;
         for (volume, start) in used.iter().zip(starts) {
             let part = Part {
                 before_bytes: start,
@@ -185,19 +185,19 @@ impl Layout {
         used: &[Used<'_>],
         mode: Mode,
         summary: &Summary,
-        (each, drive): (Blocks, &str),
+        each: Holder<'_>,
     ) -> Result<(), ConfigError> {
         for (number, volume) in (0_u16..).zip(used) {
             let reach = Reach {
                 end_bytes: volume.end_bytes,
                 ..Reach::of(summary)
             };
-            let fit = Fit::reaching(mode, reach, each, drive).map_err(|error| ConfigError {
+            let fit = Fit::reaching(mode, reach, each).map_err(|error| ConfigError {
                 key: format!("{}, device {}", error.key, volume.name),
                 ..error
             })?;
             let part = Part {
-                after: Blocks(u64::from(number) * each.0),
+                after: Blocks(u64::from(number) * each.blocks().0),
                 ..Part::whole(fit)
             };
             self.add(volume, part, Some(number));
@@ -298,8 +298,9 @@ impl From<Fit> for Layout {
     }
 }
 
-fn too_large(count: usize, end: u64, (capacity, drive): (Blocks, &str)) -> ConfigError {
-    let fitting = large_enough(Blocks(end.div_ceil(BLOCK_BYTES)));
+fn too_large(count: usize, end: u64, holder: Holder<'_>) -> ConfigError {
+    let (capacity, drive) = (holder.blocks(), holder.name());
+    let fitting = holder.large_enough(end);
     ConfigError::value(
         &format!("{count} volumes one behind the other"),
         &format!("{end} bytes ({:.2} GB)", end as f64 / 1e9),

@@ -15,7 +15,7 @@ use super::event::{MAGIC, V7_BYTES, act, category, notify};
 use crate::TraceError;
 use crate::header::Header;
 use crate::record::{Flags, Record, TraceOp};
-use crate::writer::{Loss, Output, PRIORITY, WriteFormat, Writer, how_long};
+use crate::writer::{Loss, OFFER, Output, PRIORITY, WriteFormat, Writer, how_long};
 
 /// The card.
 pub(crate) static WRITE_FORMAT: WriteFormat = WriteFormat {
@@ -30,6 +30,7 @@ pub(crate) static WRITE_FORMAT: WriteFormat = WriteFormat {
             of: |record, _| record.tells_time() && record.response_ns == Record::UNKNOWN,
         },
         PRIORITY,
+        OFFER,
         Loss {
             words: |count| {
                 format!("all but the first 15 bytes of the client's name of {count} of them")

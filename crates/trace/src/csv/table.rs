@@ -314,8 +314,12 @@ impl Table {
                 format!("a whole number from 0 to {}", BYTES_MAX / scale)
             }
             (Column::Flags, _) => format!(
-                "a whole number from 0 to 65535, or words joined by |: {}",
+                "a whole number from 0 to 65535, or words joined by |: {} (one of the last four at most)",
                 Flags::WORDS.map(|(word, _)| word).join(", ")
+            ),
+            (Column::Offer, _) => format!(
+                "{}, or nothing",
+                Flags::OFFERS.map(|(word, _)| word).join(", ")
             ),
             (Column::Priority, _) => PRIORITY_ALLOWED.to_owned(),
             (Column::Device | Column::Client | Column::Ignored, _) => "a name".to_owned(),
@@ -351,16 +355,16 @@ impl Table {
                 row.client = self.text(cursor)?;
                 return Some(());
             }
-            Column::Flags | Column::Priority | Column::Service(_) | Column::Response(_)
+            Column::Flags
+            | Column::Offer
+            | Column::Priority
+            | Column::Service(_)
+            | Column::Response(_)
                 if self.is_blank(cursor) =>
             {
                 return Some(());
             }
-            Column::Flags => {
-                let flags = Flags::parse(self.text(cursor)?)?;
-                row.record.flags = row.record.flags.with(flags);
-                return Some(());
-            }
+            Column::Flags | Column::Offer => return self.flags(column, cursor, row),
             Column::Priority => return self.priority(cursor, row),
             Column::Service(unit) => {
                 row.record.service_ns = self.duration(cursor, unit, row)?;
@@ -385,6 +389,18 @@ impl Table {
         if quoted {
             cursor.byte(b'"')?;
         }
+        Some(())
+    }
+
+    /// What else is said of a request, in either column. Two that say otherwise how far it may move are none.
+    fn flags<'a>(&self, column: Column, cursor: &mut Cursor<'a>, row: &mut Row<'a>) -> Option<()> {
+        let text = self.text(cursor)?;
+        let flags = match column {
+            Column::Flags => Flags::parse(text)?,
+            _ => Flags::parse_offer(text)?,
+        };
+        let flags = row.record.flags.with(flags);
+        row.record.flags = Some(flags).filter(|flags| flags.offers() < 2)?;
         Some(())
     }
 

@@ -251,9 +251,45 @@ fn flags_are_words_or_bits() {
         told(&sink),
         [
             "line 2: column 5 (flags) is `forced`, allowed is a whole number from 0 to 65535, or words joined by |: fua, preflush, \
-             sync, metadata, readahead, priority, reconstructed, coarse, atomic"
+             sync, metadata, readahead, priority, reconstructed, coarse, atomic, stays, offer_track, offer_group, offer_disk (one of the \
+             last four at most)"
         ]
     );
+}
+
+#[test]
+fn a_column_says_how_far_a_write_may_move() {
+    let flags = |field: &str| {
+        let table = format!("time_us,op,offset,len,offer\n1,W,0,512,{field}\n");
+        let sink = read(&FORMAT, &table);
+        sink.records.first().map(|record| record.flags)
+    };
+    for (word, flag) in Flags::OFFERS {
+        assert_eq!(flags(word), Some(flag));
+    }
+    assert_eq!(flags("\"Group\""), Some(Flags::OFFER_GROUP));
+    assert_eq!(flags(""), Some(Flags::default()));
+    let sink = read(&FORMAT, "time_us,op,offset,len,offer\n1,W,0,512,drive\n");
+    assert_eq!(
+        told(&sink),
+        ["line 2: column 5 (offer) is `drive`, allowed is none, track, group, disk, or nothing"]
+    );
+    let said = read_with(
+        &FORMAT,
+        b"1,W,0,512,disk\n",
+        &columns("ts=1:us,op=2,offset=3,len=4,offer=5"),
+    );
+    assert_eq!(said.records[0].flags, Flags::OFFER_DISK);
+    // Two that contradict each other are none.
+    let both = |flags: &str, offer: &str| {
+        let table = format!("time_us,op,offset,len,flags,offer\n1,W,0,512,{flags},{offer}\n");
+        read(&FORMAT, &table).records.len()
+    };
+    assert_eq!(both("fua|offer_track", "track"), 1);
+    assert_eq!(both("offer_track", "disk"), 0);
+    assert_eq!(both("offer_track|offer_disk", ""), 0);
+    assert_eq!(both("1536", ""), 0, "stays, and may move on its track");
+    assert_eq!(both("512", ""), 1);
 }
 
 #[test]

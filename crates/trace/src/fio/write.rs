@@ -15,7 +15,7 @@ use super::MICROSECOND_NS;
 use crate::TraceError;
 use crate::header::Header;
 use crate::record::{Flags, Record, TraceOp};
-use crate::writer::{Loss, Output, PRIORITY, WriteFormat, Writer, how_long, own_names};
+use crate::writer::{Loss, OFFER, Output, PRIORITY, WriteFormat, Writer, how_long, own_names};
 
 /// The card.
 pub(crate) static WRITE_FORMAT: WriteFormat = WriteFormat {
@@ -41,6 +41,7 @@ pub(crate) static WRITE_FORMAT: WriteFormat = WriteFormat {
             of: |record, _| record.client != 0,
         },
         PRIORITY,
+        OFFER,
         Loss {
             words: |count| {
                 format!(

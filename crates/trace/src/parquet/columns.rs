@@ -16,7 +16,7 @@ use crate::TraceError;
 use crate::csv::table::op_of;
 use crate::decode::{Names, TimeUnit};
 use crate::names::{Column, named};
-use crate::record::TraceOp;
+use crate::record::{Flags, TraceOp};
 
 /// Which fields mean something, as in the header of a table; in files of others, what is called a flag or a priority need not be ours.
 pub(super) fn meant(schema: &Schema, own: bool) -> Vec<(Column, usize)> {
@@ -286,6 +286,16 @@ pub(super) fn numbers(
     by_text(column, |text| match text {
         Some(text) => Some(names.intern(text.as_bytes())),
         None => absent,
+    })
+}
+
+/// How far a write may move, one per row, where that is said; none where the word is no such word.
+pub(super) fn offers(column: &ArrayRef) -> Result<Vec<Option<Flags>>, TraceError> {
+    by_text(column, |text| {
+        match text.map(str::trim).filter(|text| !text.is_empty()) {
+            Some(word) => Flags::parse_offer(word.as_bytes()),
+            None => Some(Flags::default()),
+        }
     })
 }
 

@@ -38,6 +38,7 @@ struct Places {
     dev: Option<usize>,
     client: Option<usize>,
     flags: Option<usize>,
+    offer: Option<usize>,
     prio: Option<usize>,
     service: Option<Took>,
     response: Option<Took>,
@@ -72,6 +73,7 @@ impl Places {
             dev: at(Column::Device),
             client: at(Column::Client),
             flags: at(Column::Flags),
+            offer: at(Column::Offer),
             prio: at(Column::Priority),
             service: took(Column::Service(0)),
             response: took(Column::Response(0)),
@@ -84,6 +86,7 @@ impl Places {
             self.dev,
             self.client,
             self.flags,
+            self.offer,
             self.prio,
             self.service.map(|took| took.at),
             self.response.map(|took| took.at),
@@ -217,6 +220,10 @@ impl Reader {
                 .map(|at| columns::numbers(column(at), &mut out.clients, Some(0)))
                 .transpose()?,
             flags: numbers(places.flags)?,
+            offers: places
+                .offer
+                .map(|at| columns::offers(batch.column(at)))
+                .transpose()?,
             prio: numbers(places.prio)?,
             service_ns: self.durations(batch, places.service)?,
             response_ns: self.durations(batch, places.response)?,
@@ -340,6 +347,7 @@ struct Rows {
     devs: Vec<Option<u32>>,
     clients: Option<Vec<Option<u32>>>,
     flags: Option<PrimitiveArray<UInt64Type>>,
+    offers: Option<Vec<Option<Flags>>>,
     prio: Option<PrimitiveArray<UInt64Type>>,
     service_ns: Option<PrimitiveArray<UInt64Type>>,
     response_ns: Option<PrimitiveArray<UInt64Type>>,
@@ -373,6 +381,12 @@ impl Rows {
             .and_then(|clients| clients[row])
             .unwrap_or(0);
         record.flags = Flags(optional(&self.flags).unwrap_or(0) as u16);
+        if let Some(offers) = &self.offers {
+            record.flags = record.flags.with(offers[row]?);
+        }
+        if record.flags.offers() > 1 {
+            return None;
+        }
         record.priority = optional(&self.prio).unwrap_or(0) as u16;
         record.service_ns = optional(&self.service_ns).unwrap_or(Record::UNKNOWN);
         record.response_ns = optional(&self.response_ns).unwrap_or(Record::UNKNOWN);

@@ -338,6 +338,28 @@ fn plain_numbers_need_a_unit_unless_they_are_dates() {
 }
 
 #[test]
+fn a_column_of_others_says_how_far_a_write_may_move() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("offers.parquet");
+    let words = vec![Some("track"), None, Some(""), Some("none"), Some("far")];
+    write_others(
+        &path,
+        vec![
+            ("time_us", column(Int64Array::from(vec![1, 2, 3, 4, 5]))),
+            ("op", column(StringArray::from(vec!["W"; 5]))),
+            ("offset", column(UInt64Array::from(vec![0; 5]))),
+            ("size", column(UInt64Array::from(vec![512; 5]))),
+            ("offer", column(StringArray::from(words))),
+        ],
+    );
+    let (records, header) = read(&path, &OpenOptions::default()).unwrap();
+    let flags: Vec<Flags> = records.iter().map(|record| record.flags).collect();
+    let none = Flags::default();
+    assert_eq!(flags, [Flags::OFFER_TRACK, none, none, Flags::STAYS]);
+    assert_eq!(header.anomalies.of(Anomaly::BadRecord), 1, "no such word");
+}
+
+#[test]
 fn rows_without_sense_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("odd.parquet");

@@ -364,6 +364,7 @@ impl Placement for EagerCopies {
             spare_time: true,
             offers: false,
             places: 0,
+            moves_told: false,
             zones: None,
         }
     }

@@ -479,6 +479,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
             spare_time: true,
             offers: false,
             places: 0,
+            moves_told: false,
             zones: None,
         }
     }

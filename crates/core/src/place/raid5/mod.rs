@@ -341,6 +341,7 @@ impl Placement for Raid5 {
             spare_time: true,
             offers: false,
             places: 0,
+            moves_told: false,
             zones: None,
         }
     }

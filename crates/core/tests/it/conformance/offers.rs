@@ -10,6 +10,7 @@ use nearslot_core::offer::{Legal, Offer, Taken};
 use nearslot_core::op::{Cost, Op, Status};
 use nearslot_core::position::{ArmPosition, Landing};
 use nearslot_core::rng::Rng;
+use nearslot_core::search::offered::Reach;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
 use crate::conformance::oracles::for_all;
@@ -192,6 +193,7 @@ fn over_every_layout_the_nearest_place_is_what_trying_all_finds() {
                 continue;
             };
             found += 1;
+            reaches_no_farther_than_told(&*oracle, now, &legal, landing);
             let len = Blocks(legal.len());
             elsewhere += u32::from(blueprint.mechanics().remapped(at, len));
             // Somewhere else next time: mostly there, sometimes far away.
@@ -218,6 +220,48 @@ fn over_every_layout_the_nearest_place_is_what_trying_all_finds() {
         elsewhere > 5,
         "{elsewhere} found one that is remapped, and no other"
     );
+}
+
+/// One that lies elsewhere may be far nearer, or farther, than its neighbours.
+#[test]
+fn nothing_is_ruled_out_beforehand_that_lies_elsewhere() {
+    let mut elsewhere = 0;
+    for (_, blueprint) in (0..400).filter_map(drive_of) {
+        let geometry = blueprint.mechanics();
+        let blocks = (0..blueprint.capacity().0).map(Pba);
+        for at in blocks.filter(|at| geometry.remapped(*at, Blocks(1))) {
+            let oracle = blueprint.exact();
+            let offer = Offer::list(std::iter::once(at.0..at.0 + 1).collect(), 1).unwrap();
+            let taken = Taken::default();
+            let legal = Legal::new(&offer, 1, &taken, 0);
+            let found = oracle.nearest_offered(Instant::ZERO, Instant::NEVER, &legal);
+            reaches_no_farther_than_told(&*oracle, Instant::ZERO, &legal, found);
+            elsewhere += 1;
+        }
+    }
+    assert!(elsewhere > 100, "{elsewhere} blocks lie elsewhere");
+}
+
+/// What is told of an offer beforehand rules out no place that is found, and one remapped block makes a run of them such.
+fn reaches_no_farther_than_told(
+    oracle: &dyn Oracle,
+    now: Instant,
+    legal: &Legal<'_>,
+    found: Option<Landing>,
+) {
+    let arm = oracle.arm().expect("a disk has an arm");
+    let reach = Reach::of(legal, Some(arm), Blocks(u64::MAX));
+    let least = arm.write_at_least(reach.distance(arm.writes_from().cylinder));
+    let start = found.expect("a place is found").start;
+    assert!(
+        now + least <= start,
+        "{reach:?}: {least} after {now}, {start}"
+    );
+    let geometry = arm.geometry().expect("a disk has tracks");
+    let span = legal.span();
+    let one_by_one = span.clone().any(|at| geometry.remapped(Pba(at), Blocks(1)));
+    let blocks = Blocks(span.end - span.start);
+    assert_eq!(geometry.remapped(Pba(span.start), blocks), one_by_one);
 }
 
 /// The drive has carried it out, and says nothing more.

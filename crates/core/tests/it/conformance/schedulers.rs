@@ -36,6 +36,11 @@ const EXCUSED: &[(&str, &str, &str)] = &[
         "first_fit",
         "it is its base, and that is satf",
     ),
+    (
+        "sustained load",
+        "hits_first",
+        "it is its base, and that is satf",
+    ),
     ("sustained load", "read_first", "its reads go by SATF"),
     ("sustained load", "write_first", "its reads go by SATF"),
     ("sustained load", "satf_ew", "its reads go by SATF"),

@@ -158,10 +158,11 @@ impl Two {
         let rng = &mut self.rng;
         let longest = [3, 20, 100, self.capacity.min(500)][rng.below(4) as usize];
         let within = [10, self.capacity][rng.below(2) as usize];
+        let apart = [20, self.capacity / 4][rng.below(2) as usize];
         let mut at = rng.below(within);
         let mut ranges = Vec::new();
         for _ in 0..=rng.below(4) {
-            let begin = at + rng.below(self.capacity / 4);
+            let begin = at + rng.below(apart);
             at = (begin + 1 + rng.below(longest)).min(self.capacity);
             if begin >= at {
                 break;
@@ -328,7 +329,9 @@ fn choose_the_same(names: [&str; 2], layouts: u64, zoned: bool) {
         .into_iter()
         .chain(buffered.iter().map(String::as_str));
     for (seed, text) in all.enumerate() {
-        run(&*blueprint(text), seed as u64);
+        for round in 0..40 {
+            run(&*blueprint(text), seed as u64 + 100 * round);
+        }
     }
     assert!(sum.ordinary > 10 * layouts, "{sum:?}");
     assert!(sum.landed > 10 * layouts, "{sum:?}");
