@@ -4,6 +4,7 @@ use super::Stack;
 use super::graph::{Open, Work};
 use super::queue::Queue;
 use crate::ids::{DriveId, IoId};
+use crate::offer::Offers;
 
 impl Stack {
     /// Recounts everything from scratch and panics on a contradiction.
@@ -53,7 +54,8 @@ impl Stack {
         let steps = self.graph.iter();
         let of_steps = steps.filter(|(_, step)| matches!(&step.work, Work::Io(io) if io.offers));
         let made = of_requests.count() + of_steps.count();
-        assert_eq!(made, self.offers.len(), "an offer of nobody");
+        let kept: usize = self.offers.iter().map(Offers::len).sum();
+        assert_eq!(made, kept, "an offer of nobody");
     }
 
     /// When queues want to be asked again is what they say, one by one.

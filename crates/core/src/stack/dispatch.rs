@@ -142,7 +142,7 @@ impl Stack {
     fn dispatch(&mut self, now: Instant, drive: DriveId) -> bool {
         let queue = &mut self.queues[drive.index()];
         let free = self.placement.free(drive);
-        let offers = self.offers.within(self.placement.writable(drive));
+        let offers = self.offers[drive.index()].within(self.placement.writable(drive));
         let known = (&self.graph, offers);
         let next = queue.next(now, free, known, &self.streams);
         self.note_timer(drive);
@@ -214,7 +214,7 @@ impl Stack {
     fn land(&mut self, now: Instant, drive: DriveId, id: IoId, at: Pba) {
         let offer = self.graph.io(id).io.offer;
         let offer = offer.expect("what lands is a range write");
-        self.offers.land(offer, at.0);
+        self.offers[drive.index()].land(offer, at.0);
         self.graph.landed(id, Data::from(Lba(at.0)));
         let step = self.graph.step(id);
         let started = step.io(id);
@@ -230,11 +230,10 @@ impl Stack {
     fn pass_on(&mut self, now: Instant, drive: DriveId, id: IoId) {
         let offer = self.graph.io(id).io.offer;
         let offer = offer.expect("a range write alone is passed on");
+        let offers = &self.offers[drive.index()];
         let left = match self.placement.writable(drive) {
-            None => self.offers.left(offer),
-            Some(writable) => self
-                .offers
-                .left_near(offer, self.graph.io(id).io.at, writable),
+            None => offers.left(offer),
+            Some(writable) => offers.left_near(offer, self.graph.io(id).io.at, writable),
         };
         let Some(offer) = left else {
             return self.exhausted(now, drive, id);
@@ -246,12 +245,13 @@ impl Stack {
 
     /// A drive that chooses places has ended an I/O. If that is a range write of which it found nothing left, how it ends.
     pub(super) fn has_landed(&mut self, done: &DriveDone) -> Option<Status> {
-        let offer = self.graph.io(done.io).io.offer?;
+        let of = self.graph.io(done.io);
+        let (offer, drive) = (of.io.offer?, of.drive);
         self.passed_on.retain(|(io, _)| *io != done.io);
         match done.status {
             Status::Failed(Failure::Exhausted) => return Some(self.as_exhausted(done.io)),
             Status::Done | Status::Failed(Failure::Medium) => {
-                self.offers.land(offer, done.at.0);
+                self.offers[drive.index()].land(offer, done.at.0);
                 self.graph.landed(done.io, Data::from(Lba(done.at.0)));
             }
             Status::Failed(_) => {}
@@ -261,10 +261,10 @@ impl Stack {
 
     /// How a range write ends of which nothing is left.
     pub(super) fn as_exhausted(&self, id: IoId) -> Status {
-        let offer = self.graph.io(id).io.offer;
-        let offer = offer.expect("a range write alone is exhausted");
+        let of = self.graph.io(id);
+        let offer = of.io.offer.expect("a range write alone is exhausted");
         // One that was tried before has failed there, and may have left something.
-        let tried = !self.offers.failed(offer).is_empty();
+        let tried = !self.offers[of.drive.index()].failed(offer).is_empty();
         Status::Failed(if tried {
             Failure::Medium
         } else {

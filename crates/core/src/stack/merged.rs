@@ -56,7 +56,7 @@ impl Stack {
         let mut parts = self.parts.pop().unwrap_or_default();
         queue.done(now, io, done, &self.streams, &mut parts);
         if let Some(freed) = queue.freed(done) {
-            self.offers.free(&freed);
+            self.offers[drive.index()].free(&freed);
         }
         let began = now - done.cost.total();
         if parts.is_empty() {

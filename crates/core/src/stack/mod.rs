@@ -173,6 +173,9 @@ pub struct Lane {
 /// I/Os of one command that there is room for from the start.
 const MERGED: usize = 64;
 
+/// The drive on which the range writes of clients are: they have but one ([`Shape::offers`]).
+const CLIENTS: usize = 0;
+
 /// A volume's decisions: placement, one queue per drive, and what is pending.
 pub struct Stack {
     /// A read cache, a write buffer, or both; then requests here are its jobs, and what it lets through.
@@ -187,8 +190,8 @@ pub struct Stack {
     streams: Streams,
     requests: Slab<Pending>,
     graph: Graph,
-    /// Range writes that have not ended, and what was taken of late.
-    offers: Offers,
+    /// By drive: range writes that have not ended, and what was taken of late. A client's are on the only drive.
+    offers: Vec<Offers>,
     /// The offer of the range write that arrives now.
     comes: Option<OfferId>,
     /// What is left of the range writes that drives have which choose their places.
@@ -232,17 +235,18 @@ impl Stack {
     pub fn new(placement: Box<dyn Placement>, lanes: Vec<Lane>) -> Stack {
         assert!(!lanes.is_empty(), "a stack without drives");
         let shape = placement.shape();
+        let drives = lanes.len();
         Stack {
             memory: None,
             hazards: Hazards::of(&shape),
             shape,
             placement,
-            timers: Agenda::new(lanes.len()),
+            timers: Agenda::new(drives),
             queues: lanes.into_iter().map(Queue::new).collect(),
             streams: Streams::default(),
             requests: Slab::new(),
             graph: Graph::default(),
-            offers: Offers::default(),
+            offers: vec![Offers::default(); drives],
             comes: None,
             passed_on: Vec::new(),
             actions: Vec::with_capacity(MERGED),
@@ -342,7 +346,7 @@ impl Stack {
         }
         let capacity = self.shape.capacity;
         let bounds = (capacity.0, self.places_max());
-        self.offers.check(offer, len.0, epoch, bounds)
+        self.offers[CLIENTS].check(offer, len.0, epoch, bounds)
     }
 
     /// Blocks of the longest range write.
@@ -378,7 +382,7 @@ impl Stack {
 
     /// Completions of range writes so far: the epoch of a client that has heard of all.
     pub fn epoch(&self) -> u64 {
-        self.offers.taken().completions()
+        self.offers[CLIENTS].taken().completions()
     }
 
     /// [`Input::Offer`], of values that stay where they lie.
@@ -393,7 +397,7 @@ impl Stack {
             "{request:?} of {now}: {checked:?}"
         );
         let len = request.extent.len.0;
-        self.comes = Some(self.offers.make(Arc::clone(offer), len, epoch));
+        self.comes = Some(self.offers[CLIENTS].make(Arc::clone(offer), len, epoch));
         self.submit(now, request);
         assert!(self.comes.is_none(), "a range write that was not planned");
     }

@@ -2,7 +2,7 @@
 
 use super::dispatch::Below;
 use super::hazard::{Admission, Key};
-use super::{Action, Stack};
+use super::{Action, CLIENTS, Stack};
 use crate::offer::OfferId;
 use crate::op::{Cost, Failure, Status};
 use crate::plan::Plan;
@@ -125,11 +125,11 @@ impl Stack {
     #[cold]
     fn end_offer(&mut self, key: usize, offer: OfferId) {
         let pending = &mut self.requests[key];
-        let landed = self.offers.landed(offer);
+        let landed = self.offers[CLIENTS].landed(offer);
         if let Some(range) = landed.filter(|_| pending.status.is_done()) {
             pending.request.extent.start = Lba(range.start);
         }
-        self.offers.end(offer);
+        self.offers[CLIENTS].end(offer);
     }
 
     fn answer(&mut self, now: Instant, key: usize) {

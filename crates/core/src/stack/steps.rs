@@ -137,7 +137,8 @@ impl Stack {
             Target::Offered(_) => self.requests[request?].offer,
             Target::Among(_, number) => {
                 let offer = Arc::clone(&offers[number as usize]);
-                Some(self.offers.make(offer, planned.len.0, Offers::NOW))
+                let offers = &mut self.offers[planned.drive.index()];
+                Some(offers.make(offer, planned.len.0, Offers::NOW))
             }
         }
     }
@@ -204,7 +205,7 @@ impl Stack {
         self.placement
             .done(now, of.tag, drive, done, &drives, &mut plan);
         if let Some(offer) = own {
-            self.offers.end(offer);
+            self.offers[drive.index()].end(offer);
         } else if done.status == Status::Failed(Failure::Medium) {
             self.try_elsewhere(drive, done, &mut plan);
         }
@@ -222,7 +223,11 @@ impl Stack {
     #[cold]
     fn try_elsewhere(&mut self, drive: DriveId, done: &DriveDone, plan: &mut Plan) {
         let of = self.graph.io(done.io);
-        if of.io.offer.is_none_or(|offer| !self.offers.retry(offer)) {
+        if of
+            .io
+            .offer
+            .is_none_or(|offer| !self.offers[drive.index()].retry(offer))
+        {
             return;
         }
         let elsewhere = plan.io(PlannedIo {
@@ -412,7 +417,7 @@ impl Stack {
         if let Work::Io(io) = &step.work {
             self.skipped.push((io.tag, io.drive));
             if let Some(offer) = io.own_offer() {
-                self.offers.end(offer);
+                self.offers[io.drive.index()].end(offer);
             }
         }
         if let Some(key) = step.request {
