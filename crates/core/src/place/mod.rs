@@ -6,6 +6,7 @@ use crate::registry::{Kind, KindCard, Spec, VolumeEnv, VolumeError};
 #[cfg(test)]
 mod busy;
 mod choice;
+mod copy_set;
 mod delayed;
 mod fixed_copies;
 mod gone;

@@ -120,6 +120,20 @@ impl Striping {
         Data::striped(piece.first, Blocks(self.unit), Blocks(others))
     }
 
+    /// Which of the volume's blocks lie on a column from this block of it on.
+    pub(super) fn data_at(&self, column: u64, at: u64) -> Data {
+        if self.columns == 1 {
+            return Data::from(Lba(at));
+        }
+        let unit = at / self.unit * self.columns + column;
+        self.data(&Piece {
+            column,
+            at: Pba(at),
+            len: Blocks(0),
+            first: Lba(unit * self.unit + at % self.unit),
+        })
+    }
+
     /// What of a range falls on each column that it touches.
     pub(super) fn pieces(&self, extent: &Extent) -> impl Iterator<Item = Piece> + use<> {
         let (striping, start, end) = (*self, extent.start.0, extent.end().0);
@@ -163,6 +177,8 @@ mod tests {
                 (0..piece.len.0).map(move |index| {
                     let place = (piece.column, piece.at.0 + index);
                     assert_eq!(striping.place(data.block(index).0), place);
+                    let from_there = striping.data_at(place.0, place.1);
+                    assert_eq!(from_there.block(0), data.block(index));
                     place
                 })
             };

@@ -35,10 +35,10 @@ use std::ops::Range;
 
 use slab::Slab;
 
-use super::choice;
 use super::delayed::{CopyOf, Delayed, check_foreground};
 use super::gone::Gone;
 use super::striping::Striping;
+use super::{choice, copy_set};
 use crate::contract::{Drives, Persistent, Placement, Shape};
 use crate::ids::DriveId;
 use crate::maplog::copies::Index;
@@ -233,7 +233,7 @@ impl<L: Layout> FixedCopies<L> {
         };
         let mut copies = FixedCopies {
             foreground: check_foreground(knobs.integer("foreground"), layout.copies())?,
-            all: u32::MAX >> (32 - u32::from(layout.copies())),
+            all: copy_set::all(layout.copies()),
             unsettled: Sorted::default(),
             underway: Slab::new(),
             writes: Slab::new(),

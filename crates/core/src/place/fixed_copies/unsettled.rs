@@ -9,19 +9,8 @@
 
 use crate::maplog::copies;
 use crate::maplog::copies::Index;
+pub(super) use crate::place::copy_set::{Copies, members};
 use crate::sorted::Keyed;
-
-/// A set of copies, by number.
-pub(super) type Copies = u32;
-
-/// The copies in a set, by number.
-pub(super) fn members(mut copies: Copies) -> impl Iterator<Item = u8> {
-    std::iter::from_fn(move || {
-        let lowest = (copies != 0).then_some(copies.trailing_zeros() as u8);
-        copies &= copies.wrapping_sub(1);
-        lowest
-    })
-}
 
 /// The first of a set.
 pub(super) fn lowest(copies: Copies) -> Copies {

@@ -7,79 +7,52 @@
 //!
 //! Of each group (or of as many units as the shortest track has, with `within=track`) a share is free in the beginning ([`homes`]). If nothing near has room, the next wider region is offered: the group, then
 //! the drive; then the write is cut in halves. What is longer than a region has room for in the beginning, or not whole units, goes where it lies, as an ordinary write.
-//! Each write keeps its units from others until it has ended, so one that would need more than is left waits.
 //!
-//! A place that is read from when its unit moves becomes free only when that read has ended. What could not be written, or may have been, is never free again, up to a quarter of what was free. The map is in memory alone: after a power cut nothing is there.
+//! Over several drives units are striped over columns, as those of mirrors are, and each drive of a column has a copy. Each copy is written by a range
+//! write of its own, which lands where that drive's heads are: so the copies of a unit lie at different addresses, and each drive has a map. A request is answered
+//! when all copies are written. A copy that was not, where another one was, lies nowhere from then on: the map alone says which copies there are, and
+//! none is ever old. Spare time writes it again ([`renewing`]).
 //!
-//! Source: Anand and others, "Avoiding file system micromanagement with range writes", OSDI 2008, sections 3 and 5, as a layer below any host. Cost: O(log n) for each unit;
-//! eight bytes for each unit near one that was written, a bit for each that is near one that is free; two small allocations for a range write.
+//! The map is in memory alone: after a power cut nothing is there.
+//!
+//! Source: Anand and others, "Avoiding file system micromanagement with range writes", OSDI 2008, sections 3 and 5, as a layer below any host; which copy is
+//! read: Yu and others, "Trading capacity for performance in a disk array", OSDI 2000, section 3.4. Cost: O(log n) for each unit and copy;
+//! eight bytes for each copy near one that was written, a bit for each place that is near one that was free; two small allocations for a range write.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
 use slab::Slab;
 
+use super::copy_set::{self, Copies, members};
+use super::gone::Gone;
 use crate::contract::{Drives, Geometry, Placement, Shape};
 use crate::ids::DriveId;
-use crate::io::{Data, DriveDone, Tag};
-use crate::measure::{Measure, Tell};
-use crate::offer::{Offer, Writable};
+use crate::io::{DriveDone, Tag};
+use crate::measure::Tell;
+use crate::offer::Writable;
 use crate::op::{Failure, Op, Status};
-use crate::plan::{Instead, Plan, PlannedIo, StepIndex, Target};
-use crate::registry::{ConfigError, Knob, Knobs, Spec, VolumeEnv, VolumeError};
+use crate::plan::{Instead, Plan, PlannedIo, Target};
+use crate::registry::Spec;
 use crate::request::Request;
-use crate::sorted::{Keyed, Sorted};
-use crate::units::{BLOCK_BYTES, Blocks, Instant, Lba, Pba};
+use crate::units::{Blocks, Instant, Pba};
 
+mod card;
 mod homes;
 mod map;
+mod per_drive;
+mod reading;
+mod renewing;
 mod space;
 #[cfg(test)]
 mod tests;
+mod writing;
 
+use card::{KNOBS, MEASURES, Spread};
 use homes::Homes;
-use map::Map;
-use space::Space;
-
-/// So many places are tried for a write before it fails.
-const PLACES_MAX: u8 = 3;
-
-/// At most one in so many of the units that are free in the beginning is retired, so that there is always room.
-const RETIRED_SHARE: u64 = 4;
-
-static MEASURES: [Measure; 6] = [
-    Measure::count(
-        "range_writes",
-        "writes",
-        "writes that could land in what is free nearby",
-    ),
-    Measure::count(
-        "in_place",
-        "writes",
-        "writes that were too long for that, or not of whole units, and went where their data were",
-    ),
-    Measure::count(
-        "widened",
-        "writes",
-        "range writes for which what was offered first had no room",
-    ),
-    Measure::count(
-        "halved",
-        "writes",
-        "range writes that were cut in halves, as no free run was long enough",
-    ),
-    Measure::count(
-        "waited_for_room",
-        "writes",
-        "range writes that waited until enough was free",
-    ),
-    Measure::count(
-        "read_pieces",
-        "reads",
-        "commands that clients' reads were cut into",
-    ),
-];
+use per_drive::PerDrive;
+use reading::Reading;
+use writing::{InPlace, Piece, Writing};
 
 /// How far from its home a write may land.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,42 +72,12 @@ impl Within {
     }
 }
 
-/// Whole units of the volume that are written to wherever there is room.
-#[derive(Clone, Copy, Debug)]
-struct Piece {
-    /// The first of them.
-    first: u64,
-    units: u64,
-    within: Within,
-    /// In how many places it has failed.
-    failed: u8,
-}
-
-/// Reads under way from a unit of the drive.
-#[derive(Clone, Copy, Debug)]
-struct Readers {
-    place: u64,
-    count: u32,
-    /// Its unit of the volume has moved: it becomes free with the last of them.
-    left: bool,
-}
-
-impl Keyed for Readers {
-    type Key = u64;
-
-    #[inline]
-    fn key(&self) -> u64 {
-        self.place
-    }
-}
-
 /// An I/O under way.
 #[derive(Clone, Debug)]
 enum Underway {
-    /// Of these units of the drive.
-    Read(Range<u64>),
+    Read(Reading),
     /// To where its units lie.
-    InPlace,
+    InPlace(InPlace),
     Write(Piece),
 }
 
@@ -157,139 +100,129 @@ struct Offering {
     homes: Homes,
     /// Where tracks lie; none if nothing is offered by track.
     geometry: Option<Arc<dyn Geometry>>,
-    map: Map,
-    space: Space,
+    spread: Spread,
+    capacity: Blocks,
+    /// By drive, column after column.
+    drives: Vec<PerDrive>,
+    /// Drives that nothing is sent to any more that is elsewhere too.
+    gone: Gone,
     underway: Slab<Underway>,
-    /// Units of the drive that are read from.
-    readers: Sorted<Readers>,
-    /// Of these, such as become free with the last read.
-    left: u64,
-    /// Units that are never free again.
-    retired: u64,
-    /// Units that range writes under way take.
-    promised: u64,
-    /// Range writes that wait until enough is free, the oldest first, by the key of what is under way.
-    waiting: VecDeque<usize>,
-    /// One that waits from the next end of an I/O on.
-    late: Option<usize>,
+    /// Units that are being written, each with all copies.
+    writings: Slab<Writing>,
     counts: Counts,
 }
 
-impl Offering {
-    fn boxed(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placement>, VolumeError> {
-        let chunk = knobs.integer("unit_blocks");
-        let group = (knobs.integer("group_mib") << 20) / BLOCK_BYTES;
-        let within = match knobs.choice("within") {
-            "track" => Within::Track,
-            "group" => Within::Group,
-            _ => Within::Disk,
-        };
-        let geometry = env.blueprint.geometry().filter(|_| within == Within::Track);
-        if within == Within::Track && geometry.is_none() {
-            let allowed = "group or disk: the drive has no tracks";
-            return Err(ConfigError::value("within", "track", allowed).into());
-        }
-        let units = env.blueprint.capacity().0 / chunk;
-        let longest = geometry.as_ref().map_or(group, |geometry| {
-            shortest_track(&**geometry, env.blueprint.capacity())
-        });
-        let homes = Homes::new(units, longest / chunk, knobs.number("dilution"));
-        let Some(homes) = homes else {
-            return Err(no_room(knobs, within, longest.min(units * chunk)).into());
-        };
-        Ok(Box::new(Offering {
-            geometry,
-            ..Offering::blank(units, (chunk, group), homes, within)
-        }))
-    }
+/// Units of a column of which the same copies can be used, each in one piece on its drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Run {
+    /// None if the units lie nowhere.
+    copies: Copies,
+    units: u64,
+}
 
-    /// Over a drive of so many units, with blocks of a unit and of a group, where nothing was written.
-    fn blank(units: u64, (chunk, group): (u64, u64), homes: Homes, within: Within) -> Offering {
+impl Offering {
+    /// Over drives of so many units, with blocks of a unit and of a group, where nothing was written.
+    fn blank(
+        units: u64,
+        (chunk, group): (u64, u64),
+        homes: Homes,
+        within: Within,
+        spread: Spread,
+    ) -> Offering {
+        let drives = spread.striping.columns as u16 * u16::from(spread.copies);
+        let drive = |_| PerDrive::new(units, chunk, homes);
         Offering {
             chunk,
             within,
             group,
             homes,
             geometry: None,
-            map: Map::new(homes),
-            space: Space::new(units, chunk, homes),
+            spread,
+            capacity: Blocks(homes.volume() * chunk * spread.striping.columns),
+            drives: (0..drives).map(drive).collect(),
+            gone: Gone::none(drives),
             underway: Slab::new(),
-            readers: Sorted::default(),
-            left: 0,
-            retired: 0,
-            promised: 0,
-            waiting: VecDeque::new(),
-            late: None,
+            writings: Slab::new(),
             counts: Counts::default(),
         }
     }
 
-    /// Units of the volume that a request touches, and the part of each of them that it covers.
-    fn units(&self, request: &Request) -> Range<u64> {
-        let (start, end) = (request.extent.start.0, request.extent.end().0);
-        start / self.chunk..end.div_ceil(self.chunk)
+    /// The drive of a copy of everything in a column.
+    fn drive(&self, column: u64, copy: u8) -> DriveId {
+        let drive = column * u64::from(self.spread.copies) + u64::from(copy);
+        DriveId(drive as u16)
     }
 
-    /// Reads blocks of the volume, as far as they lie anywhere.
-    fn read(&mut self, request: &Request, out: &mut Plan) {
-        let blocks = request.extent.start.0..request.extent.end().0;
-        let units = self.units(request);
-        let mut unit = units.start;
-        while unit < units.end {
-            let run = self.map.run(unit..units.end);
-            if let Some(place) = run.place {
-                let (at, part) = self.part((unit, run.units), place, &blocks);
-                let places = place..place + run.units;
-                self.read_begins(places.clone());
-                let planned = self.planned(Op::Read, Underway::Read(places), Target::At(at), part);
-                out.io(planned);
-                self.counts.read_pieces += 1;
+    /// Whose copy a drive has: the column, and the copy's number.
+    fn copy_on(&self, drive: DriveId) -> (u64, u8) {
+        let copies = u16::from(self.spread.copies);
+        (u64::from(drive.0 / copies), (drive.0 % copies) as u8)
+    }
+
+    /// The drives of a column, by copy.
+    fn column(&self, column: u64) -> &[PerDrive] {
+        let copies = usize::from(self.spread.copies);
+        &self.drives[column as usize * copies..][..copies]
+    }
+
+    fn column_mut(&mut self, column: u64) -> &mut [PerDrive] {
+        let copies = usize::from(self.spread.copies);
+        &mut self.drives[column as usize * copies..][..copies]
+    }
+
+    fn all(&self) -> Copies {
+        copy_set::all(self.spread.copies)
+    }
+
+    /// Of these copies of a column those whose drives are not gone.
+    fn live(&self, column: u64, copies: Copies) -> Copies {
+        if !self.gone.any() {
+            return copies;
+        }
+        let live = members(copies).filter(|copy| !self.gone.has(self.drive(column, *copy)));
+        live.fold(0, |live, copy| live | 1 << copy)
+    }
+
+    /// The same, or all if no other will do: then the drive is asked, and says that it is gone.
+    fn live_or_all(&self, column: u64, copies: Copies) -> Copies {
+        match self.live(column, copies) {
+            0 => copies,
+            live => live,
+        }
+    }
+
+    /// The copies of a unit that lie anywhere.
+    fn lying(&self, column: u64, unit: u64) -> Copies {
+        let drives = self.column(column).iter().zip(0..);
+        let lying = drives.filter(|(drive, _)| drive.map.place(unit).is_some());
+        lying.fold(0, |lying, (_, copy)| lying | 1 << copy)
+    }
+
+    /// The first of some units, and those that follow it in a row on each of its drives and have the same `choice` of copies.
+    fn run(
+        &self,
+        column: u64,
+        units: Range<u64>,
+        choice: impl Fn(&Offering, u64, u64) -> Copies,
+    ) -> Run {
+        let drives = self.column(column);
+        let runs = drives
+            .iter()
+            .map(|drive| drive.map.run(units.clone()).units);
+        let row = runs.min().expect("a column has a drive");
+        let copies = choice(self, column, units.start);
+        let is_same = |unit: &u64| choice(self, column, *unit) == copies;
+        let units = match drives.iter().all(PerDrive::is_sound) {
+            true => row,
+            false => {
+                let behind = units.start + 1..units.start + row;
+                1 + behind.take_while(is_same).count() as u64
             }
-            unit += run.units;
-        }
+        };
+        Run { copies, units }
     }
 
-    /// A request writes: whole units wherever there is room, all else where it lies.
-    fn write(&mut self, request: &Request, out: &mut Plan) {
-        let blocks = request.extent.start.0..request.extent.end().0;
-        let units = self.units(request);
-        let whole =
-            blocks.start.is_multiple_of(self.chunk) && blocks.end.is_multiple_of(self.chunk);
-        if whole && units.end - units.start <= self.homes.longest_free() {
-            return self.offer(self.piece(units), out);
-        }
-        self.counts.in_place += 1;
-        self.write_in_place(units, &blocks, out);
-    }
-
-    fn piece(&self, units: Range<u64>) -> Piece {
-        Piece {
-            first: units.start,
-            units: units.end - units.start,
-            within: self.within,
-            failed: 0,
-        }
-    }
-
-    /// Writes blocks of the volume where their units lie; units that lie nowhere, where there is room.
-    fn write_in_place(&mut self, units: Range<u64>, blocks: &Range<u64>, out: &mut Plan) {
-        let mut unit = units.start;
-        while unit < units.end {
-            let run = self.map.run(unit..units.end);
-            let Some(place) = run.place else {
-                let end = unit + run.units.min(self.homes.longest_free());
-                self.offer(self.piece(unit..end), out);
-                unit = end;
-                continue;
-            };
-            let (at, part) = self.part((unit, run.units), place, blocks);
-            let planned = self.planned(Op::Write, Underway::InPlace, Target::At(at), part);
-            out.io(planned);
-            unit += run.units;
-        }
-    }
-
-    /// Of blocks of the volume those in so many units from one on, and where they begin if the first of these lies there.
+    /// Blocks of a column that lie in so many units from one on, and where they begin on a drive where the first of these lies there.
     fn part(
         &self,
         (unit, units): (u64, u64),
@@ -301,236 +234,76 @@ impl Offering {
         (Pba(place * self.chunk + part.start - first), part)
     }
 
-    /// An I/O of blocks of the volume.
+    /// The units in which blocks of a column lie.
+    fn units(&self, blocks: &Range<u64>) -> Range<u64> {
+        blocks.start / self.chunk..blocks.end.div_ceil(self.chunk)
+    }
+
+    /// An I/O of blocks of the volume, which lie there in the column of the drive.
     fn planned(
         &mut self,
-        op: Op,
+        (drive, op): (DriveId, Op),
         underway: Underway,
         target: Target,
         blocks: Range<u64>,
     ) -> PlannedIo {
         let len = Blocks(blocks.end - blocks.start);
+        let (column, _) = self.copy_on(drive);
         PlannedIo {
             tag: Tag(self.underway.insert(underway) as u64),
-            data: Some(Data::from(Lba(blocks.start))),
-            ..PlannedIo::new(DriveId(0), op, target, len)
-        }
-    }
-
-    /// A range write, which waits if too little is free.
-    fn offer(&mut self, piece: Piece, out: &mut Plan) {
-        self.counts.range_writes += 1;
-        let write = self.range_write(piece, out);
-        if self.waiting.is_empty() && self.fits(piece.units) {
-            self.promised += piece.units;
-            out.io(write);
-            return;
-        }
-        let key = self.behind_a_gate(write, out);
-        self.waiting.push_back(key);
-    }
-
-    /// A write that is to wait; its key.
-    fn behind_a_gate(&mut self, write: PlannedIo, out: &mut Plan) -> usize {
-        self.counts.waited += 1;
-        let gate = out.gate(Tag(write.tag.0));
-        let index = out.io(write);
-        out.after(gate, index);
-        write.tag.0 as usize
-    }
-
-    /// Whether so many units are free that nobody else is to have. Alone a write of several may always be tried: it is cut in halves.
-    fn fits(&self, units: u64) -> bool {
-        let alone = self.promised == 0 && units > 1;
-        alone || self.promised + units <= self.space.free()
-    }
-
-    /// Lets range writes go that waited, as far as enough is free.
-    fn admit(&mut self, out: &mut Plan) {
-        while let Some(key) = self.waiting.front().copied() {
-            let Underway::Write(piece) = self.underway[key] else {
-                panic!("reads wait for no room");
-            };
-            if !self.fits(piece.units) {
-                return;
-            }
-            self.waiting.pop_front();
-            self.promised += piece.units;
-            out.open(Tag(key as u64));
-        }
-    }
-
-    fn range_write(&mut self, piece: Piece, out: &mut Plan) -> PlannedIo {
-        let region = self.region(&piece);
-        let offer = Offer::list(vec![region], self.chunk);
-        out.offers
-            .push(Arc::new(offer.expect("a region is a range")));
-        let place = self.map.place(piece.first);
-        let near = place.unwrap_or_else(|| self.homes.place(piece.first));
-        let near = near.min(self.space.units() - piece.units);
-        let target = Target::Among(Pba(near * self.chunk), out.offers.len() as u32 - 1);
-        let blocks = piece.first * self.chunk..(piece.first + piece.units) * self.chunk;
-        self.planned(Op::Write, Underway::Write(piece), target, blocks)
-    }
-
-    /// The blocks that are offered to a piece, as far as they are free.
-    fn region(&self, piece: &Piece) -> Range<u64> {
-        let home = self.homes.place(piece.first) * self.chunk;
-        let end = self.space.units() * self.chunk;
-        match (piece.within, &self.geometry) {
-            (Within::Track, Some(geometry)) => {
-                let track = geometry.track(geometry.position_of(Pba(home)));
-                let track = track.map(|track| track.first.0..(track.first + track.blocks).0);
-                track.unwrap_or(home..home + self.chunk)
-            }
-            (Within::Track | Within::Group, _) => {
-                let begin = home - home % self.group;
-                begin..(begin + self.group).min(end)
-            }
-            (Within::Disk, _) => 0..end,
-        }
-    }
-
-    /// A range write has ended.
-    fn written(&mut self, piece: Piece, done: &DriveDone, out: &mut Plan) {
-        let at = done.at.0 / self.chunk;
-        match done.status {
-            Status::Done => {
-                self.promised -= piece.units;
-                for index in 0..piece.units {
-                    self.space.take(at + index);
-                    let old = self.map.put(piece.first + index, Some(at + index));
-                    self.vacate(old);
-                }
-            }
-            Status::Failed(Failure::Exhausted) => self.widen(piece, out),
-            Status::Failed(failure) => {
-                self.promised -= piece.units;
-                self.retire(at..at + piece.units);
-                let failed = piece.failed + 1;
-                if failure == Failure::Medium && failed < PLACES_MAX {
-                    self.again(Piece { failed, ..piece }, out);
-                }
-            }
-        }
-    }
-
-    /// Nothing that was offered has room: more is.
-    fn widen(&mut self, piece: Piece, out: &mut Plan) {
-        self.promised -= piece.units;
-        if let Some(within) = piece.within.wider() {
-            self.counts.widened += u64::from(piece.within == self.within);
-            return self.again(Piece { within, ..piece }, out);
-        }
-        let half = piece.units / 2;
-        if half == 0 {
-            return self.wait_for_others(piece, out);
-        }
-        self.counts.halved += 1;
-        let (first, units) = (piece.first + half, piece.units - half);
-        self.again(
-            Piece {
-                units: half,
-                ..piece
-            },
-            out,
-        );
-        let other = self.again_planned(
-            Piece {
-                first,
-                units,
-                ..piece
-            },
-            out,
-        );
-        out.io(other);
-    }
-
-    /// No unit is free that is not taken by writes under way, or left but for reads. When one of these has ended, one is. If there are none, the drive
-    /// chooses by itself and has found nothing: the request fails.
-    fn wait_for_others(&mut self, piece: Piece, out: &mut Plan) {
-        if self.promised == 0 && self.left == 0 {
-            return;
-        }
-        let write = self.range_write(piece, out);
-        let repeats = true;
-        self.late = Some(self.behind_a_gate(PlannedIo { repeats, ..write }, out));
-        out.instead = Instead::Step(StepIndex(out.steps.len() as u32 - 1));
-    }
-
-    /// The same is written once more.
-    fn again(&mut self, piece: Piece, out: &mut Plan) {
-        let again = self.again_planned(piece, out);
-        out.instead = Instead::Step(out.io(again));
-    }
-
-    fn again_planned(&mut self, piece: Piece, out: &mut Plan) -> PlannedIo {
-        self.promised += piece.units;
-        let repeats = true;
-        let write = self.range_write(piece, out);
-        PlannedIo { repeats, ..write }
-    }
-
-    /// What these units of the drive hold is not known, or may change: nobody has them any more, as long as enough others are free.
-    fn retire(&mut self, units: Range<u64>) {
-        let most = (self.space.units() - self.homes.volume()) / RETIRED_SHARE;
-        for unit in units {
-            // A drive that chooses places does not tell where it failed when it is gone or silent.
-            if self.space.is_free(unit) && self.retired < most {
-                self.space.take(unit);
-                self.retired += 1;
-            }
-        }
-    }
-
-    /// A unit of the drive holds nothing of the volume any more.
-    fn vacate(&mut self, place: Option<u64>) {
-        let Some(place) = place else {
-            return;
-        };
-        match self.readers.take(&place) {
-            Some(readers) => {
-                let left = true;
-                self.readers.insert(Readers { left, ..readers });
-                self.left += 1;
-            }
-            None => self.space.release(place),
-        }
-    }
-
-    fn read_begins(&mut self, places: Range<u64>) {
-        for place in places {
-            let none = Readers {
-                place,
-                count: 0,
-                left: false,
-            };
-            let readers = self.readers.take(&place).unwrap_or(none);
-            let count = readers.count + 1;
-            self.readers.insert(Readers { count, ..readers });
-        }
-    }
-
-    fn read_ended(&mut self, places: Range<u64>) {
-        for place in places {
-            let readers = self.readers.take(&place);
-            let readers = readers.expect("a read is under way there");
-            let count = readers.count - 1;
-            if count > 0 {
-                self.readers.insert(Readers { count, ..readers });
-            } else if readers.left {
-                self.left -= 1;
-                self.space.release(place);
-            }
+            data: Some(self.spread.striping.data_at(column, blocks.start)),
+            ..PlannedIo::new(drive, op, target, len)
         }
     }
 
     /// The units that a request covers hold nothing from now on.
-    fn discard(&mut self, request: &Request) {
-        let (start, end) = (request.extent.start.0, request.extent.end().0);
-        for unit in start.div_ceil(self.chunk)..end / self.chunk {
-            let old = self.map.put(unit, None);
-            self.vacate(old);
+    fn discard(&mut self, request: &Request, out: &mut Plan) {
+        for part in self.spread.striping.pieces(&request.extent) {
+            let (start, end) = (part.at.0, part.at.0 + part.len.0);
+            let units = start.div_ceil(self.chunk)..end / self.chunk;
+            for drive in self.column_mut(part.column) {
+                drive.spoil(&units);
+                for unit in units.clone() {
+                    drive.leaves(unit);
+                    drive.believe(unit);
+                }
+                drive.admit(out);
+            }
+        }
+    }
+
+    /// A flush of all drives that are left. A client is told if what it has written may be on the others alone.
+    fn flush(&self, out: &mut Plan) {
+        if self.gone.any() && self.has_lost() {
+            out.failure = Some(Failure::Gone);
+        }
+        for drive in self.gone.left() {
+            let nowhere = Target::At(Pba(0));
+            out.io(PlannedIo::new(drive, Op::Flush, nowhere, Blocks(0)));
+        }
+    }
+
+    /// Whether some unit lies on drives alone that are gone.
+    fn has_lost(&self) -> bool {
+        (0..self.spread.striping.columns).any(|column| {
+            let live = self.live(column, self.all());
+            let Some(first) = members(live).next() else {
+                return true;
+            };
+            let mut doubtful = self.column(column)[usize::from(first)].doubtful();
+            doubtful.any(|unit| {
+                let lying = self.lying(column, unit);
+                lying != 0 && lying & live == 0
+            })
+        })
+    }
+
+    /// An I/O to a drive has ended, or never begins: others of its column may have room now.
+    fn let_others_go(&mut self, drive: DriveId, out: &mut Plan) {
+        let (column, _) = self.copy_on(drive);
+        for drive in self.column_mut(column) {
+            drive.admit(out);
+            drive.wait_like_others();
         }
     }
 }
@@ -539,67 +312,83 @@ impl Placement for Offering {
     fn shape(&self) -> Shape {
         let chunk = Blocks(self.chunk);
         Shape {
+            drives: self.drives.len() as u16,
             chunk,
             stripe: chunk,
+            spare_time: self.spread.copies > 1,
             // As far as a write goes that finds no room nearby.
-            places: self.space.units(),
-            ..Shape::of(Blocks(self.homes.volume() * self.chunk))
+            places: self.drives[0].space.units(),
+            ..Shape::of(self.capacity)
         }
     }
 
-    fn plan(&mut self, _now: Instant, request: &Request, _drives: &dyn Drives, out: &mut Plan) {
+    fn plan(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
         match request.op {
-            Op::Flush => {
-                let nowhere = Target::At(Pba(0));
-                out.io(PlannedIo::new(DriveId(0), Op::Flush, nowhere, Blocks(0)));
-            }
-            Op::Read => self.read(request, out),
+            Op::Flush => self.flush(out),
+            Op::Read => self.read(now, request, drives, out),
             Op::Write => self.write(request, out),
-            Op::Discard => {
-                self.discard(request);
-                self.admit(out);
-            }
+            Op::Discard => self.discard(request, out),
             Op::Seek => panic!("no client moves the arm"),
         }
     }
 
-    fn writable(&self, _drive: DriveId) -> Option<&dyn Writable> {
-        Some(&self.space)
+    fn writable(&self, drive: DriveId) -> Option<&dyn Writable> {
+        Some(&self.drives[drive.index()].space)
+    }
+
+    fn withdrawn(&mut self, tag: Tag, drive: DriveId) {
+        let Underway::Read(reading) = self.underway.remove(tag.0 as usize) else {
+            panic!("reads alone have alternatives");
+        };
+        self.drives[drive.index()].read_ended(reading.places);
     }
 
     fn done(
         &mut self,
-        _now: Instant,
+        now: Instant,
         tag: Tag,
-        _drive: DriveId,
+        drive: DriveId,
         done: &DriveDone,
-        _drives: &dyn Drives,
+        drives: &dyn Drives,
         out: &mut Plan,
     ) {
+        self.gone.learn(drive, done.status);
         if done.op == Op::Flush {
+            let gone = done.status == Status::Failed(Failure::Gone);
+            if gone && !self.has_lost() {
+                out.instead = Instead::Tolerated;
+            }
             return;
         }
         match self.underway.remove(tag.0 as usize) {
-            Underway::Read(places) => self.read_ended(places),
-            Underway::InPlace => {}
+            Underway::Read(reading) => {
+                self.drives[drive.index()].read_ended(reading.places.clone());
+                if !done.status.is_done() {
+                    self.read_failed(now, &reading, done.status, drives, out);
+                }
+            }
+            Underway::InPlace(in_place) => self.written_in_place(&in_place, done.status, out),
             Underway::Write(piece) => self.written(piece, done, out),
         }
-        self.admit(out);
-        self.waiting.extend(self.late.take());
+        self.let_others_go(drive, out);
     }
 
     fn skipped(
         &mut self,
         _now: Instant,
         tag: Tag,
-        _drive: DriveId,
+        drive: DriveId,
         _drives: &dyn Drives,
         out: &mut Plan,
     ) {
         if let Underway::Write(piece) = self.underway.remove(tag.0 as usize) {
-            self.promised -= piece.units;
+            self.never_written(piece);
         }
-        self.admit(out);
+        self.let_others_go(drive, out);
+    }
+
+    fn idle(&mut self, now: Instant, drive: DriveId, drives: &dyn Drives, out: &mut Plan) {
+        self.renew(now, drive, drives, out);
     }
 
     fn tell(&self, tell: Tell<'_>) {
@@ -618,90 +407,29 @@ impl Placement for Offering {
     }
 
     fn audit(&self) {
-        for (unit, place) in self.map.moved() {
-            let is_free = self.space.is_free(place);
-            assert!(!is_free, "unit {unit} lies at {place}, which is free");
-        }
-        self.space.audit();
-        for readers in self.readers.iter() {
-            let place = readers.place;
-            assert!(!self.space.is_free(place), "{place} is read from and free");
-        }
-        let left = self.readers.iter().filter(|readers| readers.left).count();
-        assert_eq!(left as u64, self.left, "units that were left");
-        let under_way = self
-            .underway
-            .iter()
-            .filter_map(|(key, underway)| match underway {
-                Underway::Write(piece) if !self.waiting.contains(&key) => Some(piece.units),
+        for (drive, number) in self.drives.iter().zip(0..) {
+            let under_way = self.underway.iter().filter_map(|(key, one)| match one {
+                Underway::Write(piece)
+                    if piece.drive == DriveId(number) && !drive.is_waiting(key) =>
+                {
+                    Some(piece.units)
+                }
                 _ => None,
             });
-        assert_eq!(
-            under_way.sum::<u64>(),
-            self.promised,
-            "units are promised to nobody"
-        );
+            drive.audit(under_way.sum());
+        }
+        self.audit_writings();
     }
-}
-
-/// Blocks of the shortest track, of those on which cylinders begin.
-fn shortest_track(geometry: &dyn Geometry, capacity: Blocks) -> u64 {
-    let last = geometry.position_of(Pba(capacity.0 - 1)).cylinder;
-    let first_of = |cylinder| {
-        let blocks = geometry.cylinder_blocks(cylinder);
-        let track = geometry.track(geometry.position_of(blocks.start))?;
-        (!blocks.is_empty()).then_some(track.blocks.0)
-    };
-    let shortest = (0..=last).filter_map(first_of).min();
-    shortest.unwrap_or(0)
-}
-
-fn no_room(knobs: &Knobs, within: Within, blocks: u64) -> ConfigError {
-    let what = match within {
-        Within::Track => "the shortest track",
-        Within::Group | Within::Disk => "a group",
-    };
-    let given = knobs.number("dilution").to_string();
-    let allowed = format!(
-        "what leaves at least one unit of {} blocks free of {what}, which has {blocks} blocks, and one in use",
-        knobs.integer("unit_blocks")
-    );
-    ConfigError::value("dilution", &given, &allowed)
 }
 
 pub(super) static SPEC: Spec<dyn Placement> = Spec {
     name: "offering",
     aliases: &["offer"],
-    summary: "one drive, and a host with a map: a write offers what is free near its home, and lands where that is quickest",
+    summary: "a host with a map, over one drive, stripes or mirrors: each write offers what is free near its home, and lands where that is quickest",
     source: "Anand and others, Avoiding file system micromanagement with range writes, OSDI 2008",
-    knobs: &[
-        Knob::choice(
-            "within",
-            "group",
-            &["track", "group", "disk"],
-            "how far from its home a write may land",
-        ),
-        Knob::number(
-            "dilution",
-            1.25,
-            1.001..=1e6,
-            "units of the drive for each of the volume: 1.25 leaves a fifth of them free",
-        ),
-        Knob::integer(
-            "group_mib",
-            128,
-            1..=1_048_576,
-            "MiB of a group, which has its share of what is free",
-        ),
-        Knob::integer(
-            "unit_blocks",
-            8,
-            1..=2_048,
-            "512-byte blocks of a unit; what is not written as whole units goes where it lies",
-        ),
-    ],
+    knobs: KNOBS,
     measures: &MEASURES,
     asks: &["oracle"],
     prepared: false,
-    build: Offering::boxed,
+    build: card::build,
 };

@@ -2,8 +2,14 @@
 
 use super::*;
 use crate::ids::IoId;
+use crate::io::Data;
 use crate::op::Cost;
 use crate::place::busy::Busy;
+use crate::place::striping::Striping;
+use crate::plan::StepIndex;
+use crate::units::Lba;
+
+mod copies;
 
 const CHUNK: u64 = 8;
 const EXHAUSTED: Status = Status::Failed(Failure::Exhausted);
@@ -11,7 +17,13 @@ const MEDIUM: Status = Status::Failed(Failure::Medium);
 
 fn volume(within: Within) -> Offering {
     let homes = Homes::new(40, 10, 10.0 / 7.0).expect("it is a pattern");
-    Offering::blank(40, (CHUNK, 10 * CHUNK), homes, within)
+    Offering::blank(40, (CHUNK, 10 * CHUNK), homes, within, spread(1, 1))
+}
+
+fn spread(columns: u64, copies: u8) -> Spread {
+    let unit = 4 * CHUNK;
+    let striping = Striping { columns, unit };
+    Spread { striping, copies }
 }
 
 fn plan(volume: &mut Offering, op: Op, blocks: Range<u64>) -> Plan {
@@ -90,7 +102,7 @@ fn a_write_offers_its_group_and_lies_where_it_lands() {
     let read = plan(&mut volume, Op::Read, units(7..11));
     assert_eq!(reads(&read), [(80, 8), (136, 16), (104, 8)]);
     let free: Vec<u64> = (10..20)
-        .filter(|unit| volume.space.is_free(*unit))
+        .filter(|unit| volume.drives[0].space.is_free(*unit))
         .collect();
     // The first read has not ended, so what it reads from is not free.
     assert_eq!(free, [19]);
@@ -102,11 +114,11 @@ fn a_place_becomes_free_with_the_last_read_from_it() {
     let [first, second] = [0, 1].map(|_| only(&plan(&mut volume, Op::Read, units(0..2))));
     let write = only(&plan(&mut volume, Op::Write, units(0..1)));
     ends(&mut volume, &write, 7, Status::Done);
-    assert!(!volume.space.is_free(0));
+    assert!(!volume.drives[0].space.is_free(0));
     ends(&mut volume, &first, 0, Status::Done);
-    assert!(!volume.space.is_free(0));
+    assert!(!volume.drives[0].space.is_free(0));
     ends(&mut volume, &second, 0, Status::Done);
-    assert!(volume.space.is_free(0) && !volume.space.is_free(1));
+    assert!(volume.drives[0].space.is_free(0) && !volume.drives[0].space.is_free(1));
 }
 
 #[test]
@@ -208,7 +220,7 @@ fn the_last_unit_waits_for_others_and_fails_when_there_are_none() {
     assert_eq!(follows.open, [again.tag]);
     let fails = ends(&mut volume, &again, 0, EXHAUSTED);
     assert_eq!(fails.instead, Instead::Nothing);
-    assert!(fails.steps.is_empty() && volume.promised == 0);
+    assert!(fails.steps.is_empty() && volume.drives[0].promised == 0);
 }
 
 /// All that is free may have been left by units that moved, and be read from still.
@@ -232,7 +244,7 @@ fn what_could_not_be_written_is_never_free_again() {
     let mut write = only(&plan(&mut volume, Op::Write, units(0..1)));
     for bad in [7, 8] {
         let again = ends(&mut volume, &write, bad, MEDIUM);
-        assert!(!volume.space.is_free(bad));
+        assert!(!volume.drives[0].space.is_free(bad));
         assert_eq!(again.instead, Instead::Step(StepIndex(0)));
         write = only(&again);
         assert!(write.repeats);
@@ -240,7 +252,7 @@ fn what_could_not_be_written_is_never_free_again() {
     let fails = ends(&mut volume, &write, 9, MEDIUM);
     assert_eq!(fails.instead, Instead::Nothing);
     assert_eq!(reads(&plan(&mut volume, Op::Read, units(0..1))), [(0, 8)]);
-    assert_eq!(volume.promised, 0);
+    assert_eq!(volume.drives[0].promised, 0);
 }
 
 /// Of twelve units that are free three may be bad, so that there is room at last. What was not answered may still arrive.
@@ -251,7 +263,7 @@ fn no_more_than_a_quarter_of_what_is_free_is_retired() {
         let write = only(&plan(&mut volume, Op::Write, units(0..1)));
         ends(&mut volume, &write, bad, Status::Failed(Failure::TimedOut));
     }
-    let free = [7, 8, 9, 17, 18].map(|unit| volume.space.is_free(unit));
+    let free = [7, 8, 9, 17, 18].map(|unit| volume.drives[0].space.is_free(unit));
     assert_eq!(free, [false, false, false, true, true]);
 }
 
@@ -262,12 +274,17 @@ fn who_waits_for_room_is_not_tried_before_there_is_some() {
     let reads: Vec<PlannedIo> = (0..12)
         .map(|unit| only(&plan(&mut volume, Op::Read, units(unit..unit + 1))))
         .collect();
-    let free: Vec<u64> = (0..40).filter(|unit| volume.space.is_free(*unit)).collect();
+    let free: Vec<u64> = (0..40)
+        .filter(|unit| volume.drives[0].space.is_free(*unit))
+        .collect();
     for (unit, place) in (0..).zip(&free) {
         let moved = only(&plan(&mut volume, Op::Write, units(unit..unit + 1)));
         ends(&mut volume, &moved, *place, Status::Done);
     }
-    assert_eq!((volume.space.free(), volume.left), (0, 12));
+    assert_eq!(
+        (volume.drives[0].space.free(), volume.drives[0].left),
+        (0, 12)
+    );
     let [one, two] = [20, 21].map(|unit| plan(&mut volume, Op::Write, units(unit..unit + 1)));
     assert_eq!(volume.counts.waited, 2);
     let other = only(&plan(&mut volume, Op::Read, units(20..21)));
@@ -287,5 +304,9 @@ fn what_was_discarded_lies_nowhere() {
         reads(&plan(&mut volume, Op::Read, 0..32)),
         [(0, 8), (24, 8)]
     );
-    assert!(volume.space.is_free(1) && volume.space.is_free(2) && !volume.space.is_free(3));
+    assert!(
+        volume.drives[0].space.is_free(1)
+            && volume.drives[0].space.is_free(2)
+            && !volume.drives[0].space.is_free(3)
+    );
 }

@@ -282,7 +282,7 @@ fn watched(setup: &Setup, sched: &str, fault: Fault) -> (Rig, Arc<Seen>) {
 fn eager_copies() -> impl Iterator<Item = &'static Setup> {
     SETUPS
         .iter()
-        .filter(|setup| setup.maps() && setup.copies > 1)
+        .filter(|setup| setup.has_slots() && setup.copies > 1)
 }
 
 pub(crate) fn check_owners(fault: Fault) {
@@ -304,7 +304,8 @@ pub(crate) fn check_owners(fault: Fault) {
 pub(crate) fn check_lone_reads(fault: Fault) {
     // What waits for the log may leave its slot again, so that the last one written to is not the place.
     let roomy = |one: &&Setup| {
-        one.spread() && one.copies > 1 && one.buffer > 100 && !one.logs() && !one.compacts()
+        let roomy = one.buffer > 100 && !one.logs() && !one.compacts();
+        roomy && one.spread() && one.copies > 1 && !one.offers()
     };
     for setup in SETUPS.iter().filter(roomy) {
         let (mut rig, seen) = watched(setup, "satf_ew", fault);
@@ -337,7 +338,7 @@ pub(crate) fn check_space(fault: Fault) {
 }
 
 pub(crate) fn check_copies(fault: Fault) {
-    for setup in SETUPS.iter().filter(|one| one.copies > 1) {
+    for setup in SETUPS.iter().filter(|one| one.copies > 1 && !one.offers()) {
         let (mut rig, _) = watched(setup, "satf_ew", fault);
         let mut rng = Rng::stream(1, "lone");
         for _ in 0..20 {

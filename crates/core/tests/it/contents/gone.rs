@@ -114,6 +114,21 @@ fn a_mirror_without_a_drive_is_as_fast_as_the_other_one() {
     }
 }
 
+/// Range writes go where they would go over one drive.
+#[test]
+fn a_host_that_offers_is_without_a_drive_as_fast_as_over_one() {
+    let one = run(Setup::of("offering"), None, BLOCKS, |_| false);
+    let left = run(
+        Setup::of("offering:disks=2:copies=2"),
+        Some(1),
+        BLOCKS,
+        |_| false,
+    );
+    left.check(&one, "the first of two copies");
+    assert_eq!((left.failed, left.commands[1]), (0, 0));
+    assert_eq!(left.commands[0], one.commands[0]);
+}
+
 /// Each drive has all copies of what it has.
 #[test]
 fn what_is_left_of_rotational_replicas_is_as_fast_as_before() {

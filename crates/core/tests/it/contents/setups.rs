@@ -128,7 +128,12 @@ impl Setup {
 
     /// Whether a map says where blocks lie: writes go anywhere, and what was discarded lies nowhere.
     pub(crate) fn maps(&self) -> bool {
-        self.has_slots() || self.name() == "offering"
+        self.has_slots() || self.offers()
+    }
+
+    /// Whether writes are range writes.
+    pub(crate) fn offers(&self) -> bool {
+        self.name() == "offering"
     }
 
     /// The same, with drives cut into slots that are free or not.
@@ -253,7 +258,8 @@ impl Setup {
             _ => panic!("no drive is called {kind}"),
         };
         let mut place: PartConfig = self.place.parse().expect("a part's name");
-        if self.copies > 1 {
+        // A host that offers answers when all copies are written.
+        if self.copies > 1 && !self.offers() {
             let knobs = [
                 ("foreground", self.foreground),
                 ("buffer_chunks", self.buffer),
@@ -398,6 +404,15 @@ pub(crate) const SETUPS: &[Setup] = &[
         1,
     )
     .chunk(18),
+    Setup::new("offering:disks=2:copies=2", 2, 2),
+    Setup::new("offering:within=disk:dilution=1.05:disks=3:copies=3", 3, 3),
+    Setup::new(
+        "offering:dilution=1.5:unit_blocks=4:disks=4:copies=2:stripe_kib=8",
+        2,
+        2,
+    )
+    .chunk(4),
+    Setup::new("offering:disks=3:stripe_kib=4", 1, 1),
 ];
 
 /// Placements under caches, each of which is so small that lines leave all the time.

@@ -181,6 +181,8 @@ const PLACEMENTS: &[&str] = &[
     "offering",
     "offering:within=track:dilution=1.5:unit_blocks=4",
     "offering:within=disk:dilution=1.05",
+    "offering:disks=2:copies=2",
+    "offering:within=track:dilution=1.5:unit_blocks=4:disks=4:copies=2:stripe_kib=8",
     "stripe:disks=3:stripe_kib=3",
     "concat:disks=2",
     "raid5:disks=3:strip_kib=4",
