@@ -7,6 +7,7 @@ mod convert;
 mod doctor;
 mod hitrate;
 mod inspect;
+mod offer;
 mod parts;
 mod scenario;
 mod validate;

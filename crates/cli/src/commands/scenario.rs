@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use nearslot_core::config::PartConfig;
-use nearslot_core::contract::{Cache, Placement};
+use nearslot_core::contract::Cache;
 use nearslot_core::registry::{ConfigError, Kind, Of};
 use nearslot_lab::given::Given;
 use nearslot_lab::scenario::{Load, Scenario, TraceLoad};
 use nearslot_trace::{FioWait, OpenOptions, Options, Span, Spread, TimeUnit, TraceTime};
 
+use super::offer;
 use crate::args::{FioWaitWord, ReadArgs, ScenarioArgs, SpanArgs, SpreadWord, TimeUnitWord};
 use crate::failure::Failure;
 use crate::part_args::several;
@@ -87,7 +88,7 @@ pub(crate) fn describe(args: &ScenarioArgs, compares: bool) -> Result<Described,
         described.set("drive", drive)?;
     }
     let mut parts = named(args, &described.scenario)?;
-    offer(args, &described.scenario, compares, &mut parts);
+    offer::add(args, &described.scenario, compares, &mut parts)?;
     for (key, words) in parts {
         described.say(&key, words)?;
     }
@@ -125,9 +126,6 @@ pub(crate) fn describe(args: &ScenarioArgs, compares: bool) -> Result<Described,
         .map_err(|error| described.blame(&error))?;
     Ok(described)
 }
-
-/// The placement of a host that offers.
-const OFFERING: &str = "offering";
 
 /// The setting of a cache that says how large it is.
 const SIZE: &str = "size";
@@ -187,31 +185,6 @@ fn named(args: &ScenarioArgs, scenario: &Scenario) -> Result<Vec<(String, Vec<St
         )));
     }
     Ok(named)
-}
-
-/// Placements whose writes land in what is free nearby, as `--offer` says how far; beside those of `--place`, or beside the scenario's own where a
-/// command compares.
-fn offer(
-    args: &ScenarioArgs,
-    scenario: &Scenario,
-    compares: bool,
-    named: &mut Vec<(String, Vec<String>)>,
-) {
-    let Some(reaches) = &args.offer else {
-        return;
-    };
-    let key = <dyn Placement>::CARD.key;
-    let offering = several(reaches)
-        .into_iter()
-        .map(|within| format!("{OFFERING}:within={within}"));
-    match named.iter_mut().find(|(named, _)| named == key) {
-        Some((_, places)) => places.extend(offering),
-        None => {
-            let own = scenario.parts.of::<dyn Placement>().to_string();
-            let own = compares.then_some(own);
-            named.push((key.to_owned(), own.into_iter().chain(offering).collect()));
-        }
-    }
 }
 
 /// Remembers the options about reading a trace that a scenario file has keys for.

@@ -114,6 +114,75 @@ fn a_drive_with_a_queue_chooses_among_what_is_offered() {
     assert!(means.is_sorted_by(|one, next| one > next), "{means:?}");
 }
 
+/// The placement of each run with the settings that say which drives there are, and the mean of its writes.
+fn array(run: &Value) -> (String, f64) {
+    let place = &run["config"]["place"];
+    let word = |key: &str| place[key].as_str().map(str::to_owned);
+    let number = |key: &str| place[key].as_u64().map(|number| format!("{key}={number}"));
+    let words = [
+        word("name"),
+        word("within"),
+        number("disks"),
+        number("copies"),
+        number("stripe_kib"),
+    ];
+    let words: Vec<String> = words.into_iter().flatten().collect();
+    let mean = run["write_response_ms"]["mean"].as_f64();
+    (words.join(" "), mean.expect("it writes"))
+}
+
+/// A host that offers has the drives of the array beside which it is run, and as many copies.
+#[test]
+fn arrays_are_compared_with_what_is_offered_on_their_drives() {
+    let desk = Desk::new();
+    let trace = trace(&desk);
+    let mirror = [
+        "--sched",
+        "satf",
+        "--offer",
+        "track,disk",
+        "--place",
+        "raid10:disks=4:foreground=2",
+    ];
+    let found: Vec<(String, f64)> = runs(&trace, "compare", &mirror).iter().map(array).collect();
+    let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    let expected = [
+        "mirror disks=4 copies=2 stripe_kib=64",
+        "offering track disks=4 copies=2 stripe_kib=64",
+        "offering disk disks=4 copies=2 stripe_kib=64",
+    ];
+    assert_eq!(names, expected);
+    let means: Vec<f64> = found.iter().map(|(_, mean)| *mean).collect();
+    assert!(means.is_sorted_by(|one, next| one > next), "{means:?}");
+    // Beside others, and each set of drives once.
+    let several = [
+        "--sched",
+        "satf",
+        "--offer",
+        "group",
+        "--place",
+        "stripe:disks=2:stripe_kib=32,mirror,eager:dilution=1.25,linear",
+    ];
+    let found: Vec<String> = runs(&trace, "compare", &several)
+        .iter()
+        .skip(4)
+        .map(|run| array(run).0)
+        .collect();
+    let expected = [
+        "offering group disks=2 copies=1 stripe_kib=32",
+        "offering group disks=2 copies=2 stripe_kib=64",
+        "offering group disks=1 copies=1 stripe_kib=64",
+    ];
+    assert_eq!(found, expected);
+    // Alone it takes the place of what does without.
+    let alone = ["--place", "mirror", "--offer", "group"];
+    let found: Vec<String> = runs(&trace, "run", &alone)
+        .iter()
+        .map(|run| array(run).0)
+        .collect();
+    assert_eq!(found, ["offering group disks=2 copies=2 stripe_kib=64"]);
+}
+
 /// What is refused, and why.
 const REFUSED: &[(&str, &[&str], &str)] = &[
     (
@@ -153,6 +222,41 @@ const REFUSED: &[(&str, &[&str], &str)] = &[
         "run",
         &["--place", "offering:group_mib=1:unit_blocks=2048"],
         "at least one unit of 2048 blocks free of a group",
+    ),
+    (
+        "compare",
+        &["--offer", "group", "--place", "raid5,ew_array:dm=2"],
+        "--offer = group (allowed: beside --place linear, stripe or mirror, whose drives a host that offers takes over; raid5, ew_array:dm=2 can be offered nothing",
+    ),
+    (
+        "run",
+        &["--offer", "group", "--place", "eager:dilution=1.25"],
+        "--offer = group (allowed: beside --place linear, stripe or mirror",
+    ),
+    (
+        "run",
+        &["--offer", "group", "--place", "mirror:foreground=1"],
+        "mirror.foreground = 1 (allowed: left out beside --offer",
+    ),
+    (
+        "run",
+        &["--offer", "group", "--place", "mirrored"],
+        "mirrored",
+    ),
+    (
+        "run",
+        &["--place", "offering:disks=3:copies=2"],
+        "disks = 3 (allowed: a multiple of 2, the copies)",
+    ),
+    (
+        "run",
+        &["--place", "offering:disks=2:copies=2:stripe_kib=64"],
+        "stripe_kib = 64 (allowed: left out where each drive has all data",
+    ),
+    (
+        "run",
+        &["--place", "offering:disks=2:stripe_kib=63"],
+        "stripe_kib = 63 (allowed: a multiple of 8 blocks of 512 bytes, the unit_blocks)",
     ),
 ];
 

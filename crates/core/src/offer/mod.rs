@@ -154,7 +154,7 @@ pub enum Refused {
     },
     /// The placement cannot carry out range writes.
     #[error(
-        "the placement has addresses of its own for the blocks of the volume; range writes are carried out with place = linear"
+        "the placement says by itself where each block of the volume goes; range writes are carried out with place = linear (eager placements put every write where it is quickest, without an offer)"
     )]
     Placement,
     /// Something above the placement cannot pass them on.
