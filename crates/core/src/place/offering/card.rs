@@ -17,7 +17,7 @@ pub(super) static MEASURES: [Measure; 6] = [
     Measure::count(
         "in_place",
         "writes",
-        "writes that were too long for that, or not of whole units, and went where their data were",
+        "writes that were too long for that, not of whole units, or told to stay, and went where their data were",
     ),
     Measure::count(
         "widened",
@@ -46,8 +46,8 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob::choice(
         "within",
         "group",
-        &["track", "group", "disk"],
-        "how far from its home a write may land",
+        &["track", "group", "disk", "told"],
+        "how far from its home a write may land of which its client does not say it; told: nowhere else, as only what is said counts",
     ),
     Knob::number(
         "dilution",
@@ -128,18 +128,20 @@ impl Spread {
 pub(super) fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placement>, VolumeError> {
     let chunk = knobs.integer("unit_blocks");
     let group = (knobs.integer("group_mib") << 20) / BLOCK_BYTES;
-    let within = match knobs.choice("within") {
-        "track" => Within::Track,
-        "group" => Within::Group,
+    let geometry = env.blueprint.geometry();
+    let told = knobs.choice("within") == "told";
+    let within = match (knobs.choice("within"), &geometry) {
+        ("track", None) => {
+            let allowed = "group or disk: the drive has no tracks";
+            return Err(ConfigError::value("within", "track", allowed).into());
+        }
+        ("track", _) | ("told", Some(_)) => Within::Track,
+        ("group" | "told", _) => Within::Group,
         _ => Within::Disk,
     };
-    let geometry = env.blueprint.geometry().filter(|_| within == Within::Track);
-    if within == Within::Track && geometry.is_none() {
-        let allowed = "group or disk: the drive has no tracks";
-        return Err(ConfigError::value("within", "track", allowed).into());
-    }
     let units = env.blueprint.capacity().0 / chunk;
-    let longest = geometry.as_ref().map_or(group, |geometry| {
+    let by_track = geometry.as_ref().filter(|_| within == Within::Track);
+    let longest = by_track.map_or(group, |geometry| {
         shortest_track(&**geometry, env.blueprint.capacity())
     });
     let homes = Homes::new(units, longest / chunk, knobs.number("dilution"));
@@ -150,6 +152,7 @@ pub(super) fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placem
     let capacity = spread.capacity(Blocks(homes.volume() * chunk))?;
     Ok(Box::new(Offering {
         geometry,
+        told,
         capacity,
         ..Offering::blank(units, (chunk, group), homes, within, spread)
     }))

@@ -46,8 +46,12 @@ impl Map {
     pub(super) fn put(&mut self, unit: u64, place: Option<u64>) -> Option<u64> {
         let (homes, first) = (self.homes, unit - unit % TABLE);
         let table = self.tables.entry(unit / TABLE).or_insert_with(|| {
-            let at = |index| homes.place(first + index as u64);
-            Box::new(std::array::from_fn(at))
+            // The last table reaches beyond the volume.
+            let at = |unit| match unit < homes.volume() {
+                true => homes.place(unit),
+                false => NOWHERE,
+            };
+            Box::new(std::array::from_fn(|index| at(first + index as u64)))
         });
         let entry = &mut table[(unit % TABLE) as usize];
         let old = std::mem::replace(entry, place.unwrap_or(NOWHERE));

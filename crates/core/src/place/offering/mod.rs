@@ -6,7 +6,8 @@
 //! a write begins, and the more scattered is what is read in a row afterwards.
 //!
 //! Of each group (or of as many units as the shortest track has, with `within=track`) a share is free in the beginning ([`homes`]). If nothing near has room, the next wider region is offered: the group, then
-//! the drive; then the write is cut in halves. What is longer than a region has room for in the beginning, or not whole units, goes where it lies, as an ordinary write.
+//! the drive; then the write is cut in halves. A client may say of a write how far it may go ([`Request::freedom`]); of all others `within` decides, and with `within=told`
+//! they stay. What is longer than a region has room for in the beginning, or not whole units, goes where it lies, as an ordinary write.
 //!
 //! Over several drives units are striped over columns, as those of mirrors are, and each drive of a column has a copy. Each copy is written by a range
 //! write of its own, which lands where that drive's heads are: so the copies of a unit lie at different addresses, and each drive has a map. A request is answered
@@ -94,11 +95,14 @@ struct Counts {
 struct Offering {
     /// Blocks of a unit.
     chunk: u64,
+    /// How far writes may go of which nothing is said.
     within: Within,
+    /// But of these none moves that lies anywhere.
+    told: bool,
     /// Blocks of a group.
     group: u64,
     homes: Homes,
-    /// Where tracks lie; none if nothing is offered by track.
+    /// Where tracks lie; none of a drive without tracks, where a track is a group.
     geometry: Option<Arc<dyn Geometry>>,
     spread: Spread,
     capacity: Blocks,
@@ -134,6 +138,7 @@ impl Offering {
         Offering {
             chunk,
             within,
+            told: false,
             group,
             homes,
             geometry: None,
@@ -318,6 +323,7 @@ impl Placement for Offering {
             spare_time: self.spread.copies > 1,
             // As far as a write goes that finds no room nearby.
             places: self.drives[0].space.units(),
+            moves_told: self.told,
             ..Shape::of(self.capacity)
         }
     }

@@ -69,6 +69,7 @@ impl Offering {
             first: unit,
             units: 1,
             within: self.within,
+            widened: false,
             failed: 0,
             cause: Cause::Renewal,
         };

@@ -7,6 +7,7 @@ use crate::op::Cost;
 use crate::place::busy::Busy;
 use crate::place::striping::Striping;
 use crate::plan::StepIndex;
+use crate::request::Freedom;
 use crate::units::Lba;
 
 mod copies;
@@ -33,6 +34,49 @@ fn plan(volume: &mut Offering, op: Op, blocks: Range<u64>) -> Plan {
     volume.plan(Instant::ZERO, &request, &Busy, &mut out);
     volume.audit();
     out
+}
+
+/// The plan of a write that says how far it may go.
+fn plan_of(volume: &mut Offering, freedom: Freedom, blocks: Range<u64>) -> Plan {
+    let mut out = Plan::default();
+    let len = blocks.end - blocks.start;
+    let request = Request::new(1, Op::Write, blocks.start, len, Instant::ZERO);
+    let request = Request { freedom, ..request };
+    volume.plan(Instant::ZERO, &request, &Busy, &mut out);
+    volume.audit();
+    out
+}
+
+#[test]
+fn a_client_says_how_far_its_write_may_go() {
+    let of = |within, told, freedom| {
+        let mut volume = volume(within);
+        volume.told = told;
+        let plan = plan_of(&mut volume, freedom, units(8..9));
+        let only = only(&plan);
+        let moves = matches!(only.target, Target::Among(..));
+        moves.then(|| offered(&plan, &only))
+    };
+    // Unit 8 lies in the second of four groups. The drive has no tracks: a group counts as one.
+    let (group, disk) = (Some(10..20), Some(0..40));
+    assert_eq!(of(Within::Group, false, Freedom::Untold), group);
+    assert_eq!(of(Within::Disk, false, Freedom::Untold), disk);
+    assert_eq!(of(Within::Group, true, Freedom::Untold), None);
+    for (within, told) in [(Within::Group, false), (Within::Disk, true)] {
+        assert_eq!(of(within, told, Freedom::None), None);
+        assert_eq!(of(within, told, Freedom::Track), group);
+        assert_eq!(of(within, told, Freedom::Group), group);
+        assert_eq!(of(within, told, Freedom::Disk), disk);
+    }
+}
+
+#[test]
+fn a_volume_that_ends_within_a_table_of_its_map_is_whole() {
+    // 28 units of the volume, and entries of its map for 32.
+    let mut volume = volume(Within::Group);
+    let write = only(&plan(&mut volume, Op::Write, units(27..28)));
+    ends(&mut volume, &write, 38, Status::Done);
+    assert_eq!(volume.column(0)[0].map.moved().count(), 28);
 }
 
 fn units(units: Range<u64>) -> Range<u64> {

@@ -13,7 +13,7 @@ use crate::io::{DriveDone, Tag};
 use crate::offer::Offer;
 use crate::op::{Failure, Op, Status};
 use crate::plan::{Instead, Plan, PlannedIo, StepIndex, Target};
-use crate::request::Request;
+use crate::request::{Freedom, Request};
 use crate::units::Pba;
 
 /// So many places are tried for a write before it fails.
@@ -36,6 +36,8 @@ pub(super) struct Piece {
     pub(super) first: u64,
     pub(super) units: u64,
     pub(super) within: Within,
+    /// Whether less was offered before.
+    pub(super) widened: bool,
     /// In how many places it has failed.
     pub(super) failed: u8,
     pub(super) cause: Cause,
@@ -105,12 +107,24 @@ impl Offering {
             }
             let whole =
                 blocks.start.is_multiple_of(self.chunk) && blocks.end.is_multiple_of(self.chunk);
-            if whole && units.end - units.start <= self.homes.longest_free() {
-                self.offer(column, units, out);
+            let fits = whole && units.end - units.start <= self.homes.longest_free();
+            if let Some(within) = self.allowed(request.freedom).filter(|_| fits) {
+                self.offer(column, units, within, out);
             } else {
                 self.counts.in_place += 1;
                 self.write_in_place(column, units, &blocks, out);
             }
+        }
+    }
+
+    /// How far a write may go: as its client says, or as all may of which nothing is said; none if it stays.
+    fn allowed(&self, freedom: Freedom) -> Option<Within> {
+        match freedom {
+            Freedom::Untold => Some(self.within).filter(|_| !self.told),
+            Freedom::None => None,
+            Freedom::Track => Some(Within::Track),
+            Freedom::Group => Some(Within::Group),
+            Freedom::Disk => Some(Within::Disk),
         }
     }
 
@@ -129,7 +143,7 @@ impl Offering {
             });
             if run.copies == 0 {
                 let end = unit + run.units.min(self.homes.longest_free());
-                self.offer(column, unit..end, out);
+                self.offer(column, unit..end, self.within, out);
                 unit = end;
                 continue;
             }
@@ -160,7 +174,7 @@ impl Offering {
     }
 
     /// A range write for each copy, which waits if too little is free on its drive.
-    fn offer(&mut self, column: u64, units: Range<u64>, out: &mut Plan) {
+    fn offer(&mut self, column: u64, units: Range<u64>, within: Within, out: &mut Plan) {
         let went = self.live_or_all(column, self.all());
         let (first, units) = (units.start, units.end - units.start);
         let writing = self.begin(column, first..first + units, went, false);
@@ -170,7 +184,8 @@ impl Offering {
                 drive: self.drive(column, copy),
                 first,
                 units,
-                within: self.within,
+                within,
+                widened: false,
                 failed: 0,
                 cause: Cause::Writing(writing),
             };
@@ -354,8 +369,14 @@ impl Offering {
     fn widen(&mut self, piece: Piece, out: &mut Plan) {
         self.drives[piece.drive.index()].promised -= piece.units;
         if let Some(within) = piece.within.wider() {
-            self.counts.widened += u64::from(piece.within == self.within);
-            return self.again(Piece { within, ..piece }, out);
+            self.counts.widened += u64::from(!piece.widened);
+            let widened = true;
+            let piece = Piece {
+                within,
+                widened,
+                ..piece
+            };
+            return self.again(piece, out);
         }
         let half = piece.units / 2;
         if half == 0 {
