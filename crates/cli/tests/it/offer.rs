@@ -114,6 +114,77 @@ fn a_drive_with_a_queue_chooses_among_what_is_offered() {
     assert!(means.is_sorted_by(|one, next| one > next), "{means:?}");
 }
 
+/// A trace says of each write how far it may go: a third stays, a third may go anywhere, of a third nothing is said.
+#[test]
+fn a_trace_says_which_of_its_writes_may_move() {
+    let desk = Desk::new();
+    let mut text = String::from("time_us,lba,blocks,op,offer\n");
+    for number in 0..900_u64 {
+        let page = number * 7_919 % 16_384;
+        let offer = ["none", "disk", ""][number as usize % 3];
+        text += &format!("{},{},8,W,{offer}\n", number * 1_000, page * 72);
+    }
+    let trace = desk.file("told.csv", text);
+    let of = |within: &str| {
+        let all = runs(&trace, "run", &["--offer", within, "--warmup", "0"]);
+        let counted = &all[0]["measures"]["place"];
+        let number = |key: &str| counted[key].as_u64().expect("it is counted");
+        (number("range_writes"), number("in_place"))
+    };
+    assert_eq!(of("told"), (300, 600));
+    assert_eq!(of("group"), (600, 300));
+    let inspected = nearslot(&["inspect", word(&trace)]);
+    let text = told(&inspected);
+    let note = "600 writes say how far they may move; `--offer told` goes by that";
+    assert!(text.contains(note), "{text}");
+    let warned = nearslot(&words(&trace, "run", &["--offer", "told"]));
+    let warned = told(&warned);
+    assert!(
+        warned.contains("were offered nothing and went where their data lie"),
+        "{warned}"
+    );
+    let buffered = ["--offer", "told", "--buffer", "lrw:size=1MiB"];
+    let refused = told(&nearslot(&words(&trace, "run", &buffered)));
+    assert!(
+        refused.contains("what a write buffer writes says nothing"),
+        "{refused}"
+    );
+}
+
+/// Each of them would serve other requests, as their volumes are not equally large.
+#[test]
+fn what_is_compared_is_fitted_alike() {
+    let desk = Desk::new();
+    let mut text = String::from("time_us,lba,blocks,op\n");
+    for number in 0..600_u64 {
+        let page = number * 7_919 % 16_384;
+        text += &format!("{},{},8,W\n", number * 1_000, page * 120);
+    }
+    let trace = desk.file("whole.csv", text);
+    for fit in ["wrap", "scale", "truncate"] {
+        let all = runs(&trace, "compare", &["--offer", "group", "--fit", fit]);
+        let load = |run: &Value| {
+            (
+                run["requests"].clone(),
+                run["config"]["load"]["fit"].clone(),
+            )
+        };
+        assert_eq!(load(&all[0]), load(&all[1]), "{fit}");
+        assert_eq!(all[0]["config"]["load"]["fit"], fit);
+        let fitted = &all[0]["config"]["load"]["fit_bytes"];
+        assert!(fitted.as_u64() < Some(860_000_000), "{fitted}");
+        assert!(
+            all[1]["config"]["load"]["fit_bytes"].is_null(),
+            "its own size"
+        );
+    }
+    let refused = told(&nearslot(&words(&trace, "run", &["--offer", "group"])));
+    assert!(
+        refused.contains("large enough are, of the catalog, seagate"),
+        "{refused}"
+    );
+}
+
 /// The placement of each run with the settings that say which drives there are, and the mean of its writes.
 fn array(run: &Value) -> (String, f64) {
     let place = &run["config"]["place"];
@@ -186,9 +257,14 @@ fn arrays_are_compared_with_what_is_offered_on_their_drives() {
 /// What is refused, and why.
 const REFUSED: &[(&str, &[&str], &str)] = &[
     (
+        "run",
+        &["--offer", "told"],
+        "within = told (allowed: track, group or disk: no write of this load says how far it may move, as the column `offer` of a trace does)",
+    ),
+    (
         "compare",
         &["--offer", "near"],
-        "offering.within = near (allowed: one of track, group, disk)",
+        "offering.within = near (allowed: one of track, group, disk, told)",
     ),
     (
         "run",

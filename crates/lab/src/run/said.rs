@@ -14,7 +14,7 @@ use crate::error::RunError;
 use crate::grid::{self, Point};
 use crate::load::{LoadedTrace, RequestCount};
 use crate::measure::{BATCHES, busy};
-use crate::number::{counted, list, number, seconds};
+use crate::number::{counted, grouped, list, number, seconds};
 use crate::outcome::Run;
 use crate::overload::SATURATED;
 use crate::scenario::{Load, Replay, Scenario};
@@ -293,7 +293,7 @@ fn hardly_offered(run: &Run) -> Option<Warning> {
             format!(
                 "{} of {} were offered nothing and went where their data lie, as they are longer than what is free there, no whole units of {}, \
                  or told to: a smaller unit_blocks, or a wider offer, lets more of them move",
-                number(stayed as f64),
+                grouped(stayed),
                 counted(offered + stayed, "write"),
                 counted(unit, "block")
             )
