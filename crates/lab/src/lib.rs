@@ -12,6 +12,7 @@ mod words;
 
 pub mod ability;
 mod alone;
+mod bench;
 pub mod calibrate;
 pub mod capacity;
 pub mod catalog;

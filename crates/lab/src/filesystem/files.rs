@@ -47,6 +47,11 @@ impl Key {
     pub(super) fn is_data(self) -> bool {
         matches!(self, Key::Data(..))
     }
+
+    /// Whether it points to other blocks.
+    pub(super) fn has_pointers(self) -> bool {
+        matches!(self, Key::Indirect(..) | Key::Inodes(_))
+    }
 }
 
 /// Entries of a directory.

@@ -6,6 +6,7 @@
 //! than the one before; behind the widest, when another write has landed. O(blocks that wait in front) for a request, and O(runs of the region) for an offer.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::files::{FileId, Key};
 use super::order::Pointer;
@@ -19,6 +20,18 @@ pub enum Goes {
     To(u64),
     /// Into one of these runs of a region, which is so many steps wider than what the policy names.
     Within(Vec<Range<u64>>, Region, u64),
+    /// Into one of these windows of a group, which no other write is offered.
+    Into(Windows),
+}
+
+/// What a write of new blocks is offered by the allocator of `runs.rs`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Windows {
+    pub(super) group: u64,
+    /// Whether it opens, and is offered all runs of its group that are long enough; else it has one place.
+    pub(super) opens: bool,
+    /// Where it may land.
+    pub runs: Vec<Range<u64>>,
 }
 
 /// A write on its way.
@@ -28,8 +41,8 @@ pub struct Going {
     pub(super) blocks: Vec<(Key, u64)>,
     /// Where it goes.
     pub goes: Goes,
-    /// The pointers in it, if it has any.
-    pub(super) pointers: Vec<Pointer>,
+    /// Those of its blocks that have pointers, each with what it points to.
+    pub(super) pointers: Vec<(usize, Vec<Pointer>)>,
     /// Blocks that are free behind it.
     freed: Vec<u64>,
 }
@@ -55,11 +68,15 @@ pub enum Ended {
 impl FileSystem {
     /// The write that goes next; none if nothing may.
     pub fn next_write(&mut self) -> Option<Going> {
+        if let Offering::Runs(skips) = &self.settings.offering {
+            let skips = Arc::clone(skips);
+            return self.next_of_runs(&skips);
+        }
         let mut from = 0;
         while let Some((since, key)) = self.pages.dirty_from(from) {
             from = since + 1;
             if let Some((first, len, goes)) = self.try_block(key) {
-                return Some(self.begin(first, len, goes));
+                return Some(self.begin(&row(first, len), goes));
             }
         }
         None
@@ -70,13 +87,7 @@ impl FileSystem {
         if !self.pages.may_go(key) || self.is_ordered() && !self.order.may_go(key) {
             return None;
         }
-        let shape = self.groups.shape();
-        let fixed = match key {
-            Key::Inodes(number) => Some(shape.inodes_at(number)),
-            Key::BitsOfBlocks(group) => Some(shape.bits_of_blocks(group)),
-            Key::BitsOfInodes(group) => Some(shape.bits_of_inodes(group)),
-            Key::Data(file, _) | Key::Indirect(file, _) => self.files[file as usize].at(key),
-        };
+        let fixed = self.address(key);
         let (first, len) = self.beside(key, fixed);
         match fixed {
             Some(_) => {
@@ -87,12 +98,19 @@ impl FileSystem {
         }
     }
 
-    fn address(&self, key: Key) -> Option<u64> {
-        self.files[key.file()? as usize].at(key)
+    /// Where a block lies, if it has a place.
+    pub(super) fn address(&self, key: Key) -> Option<u64> {
+        let shape = self.groups.shape();
+        match key {
+            Key::Inodes(number) => Some(shape.inodes_at(number)),
+            Key::BitsOfBlocks(group) => Some(shape.bits_of_blocks(group)),
+            Key::BitsOfInodes(group) => Some(shape.bits_of_inodes(group)),
+            Key::Data(file, _) | Key::Indirect(file, _) => self.files[file as usize].at(key),
+        }
     }
 
     /// The blocks of a file that go with one of its blocks: the first, and how many.
-    fn beside(&self, key: Key, at: Option<u64>) -> (Key, u64) {
+    pub(super) fn beside(&self, key: Key, at: Option<u64>) -> (Key, u64) {
         let Key::Data(file, index) = key else {
             return (key, 1);
         };
@@ -153,20 +171,20 @@ impl FileSystem {
         }
     }
 
-    fn begin(&mut self, first: Key, len: u64, goes: Goes) -> Going {
-        let keys = (0..len).map(|step| match first {
-            Key::Data(file, index) => Key::Data(file, index + step as u32),
-            other => other,
-        });
-        let blocks: Vec<(Key, u64)> = keys.map(|key| (key, self.pages.begin(key))).collect();
-        let freed = match first {
-            Key::Inodes(_) => self.order.freed_by(first),
-            _ => Vec::new(),
-        };
+    /// These blocks go there in one write.
+    pub(super) fn begin(&mut self, keys: &[Key], goes: Goes) -> Going {
+        let blocks = keys.iter().map(|key| (*key, self.pages.begin(*key)));
+        let blocks: Vec<(Key, u64)> = blocks.collect();
+        let inodes = keys.iter().filter(|key| matches!(key, Key::Inodes(_)));
+        let freed: Vec<u64> = inodes.flat_map(|key| self.order.freed_by(*key)).collect();
         self.freeing += freed.len() as u64;
-        self.counts.began(first, &goes);
+        self.counts.began(keys[0], &goes);
+        let has_pointers = |(_, key): &(usize, &Key)| key.has_pointers();
+        let with = keys.iter().enumerate().filter(has_pointers);
         Going {
-            pointers: self.pointers(first),
+            pointers: with
+                .map(|(step, key)| (step, self.pointers(*key)))
+                .collect(),
             blocks,
             goes,
             freed,
@@ -192,7 +210,13 @@ impl FileSystem {
         match &going.goes {
             Goes::Within(_, region, steps) => {
                 self.groups.release(*region, going.blocks());
-                self.landed(&going, how, *steps);
+                self.widen(&going, how, *steps);
+                self.landed(&going, how);
+            }
+            Goes::Into(windows) => {
+                let windows = windows.clone();
+                self.landed(&going, how);
+                self.leave_windows(&windows, going.blocks(), how);
             }
             Goes::To(at) => self.rewritten(going.blocks.as_slice(), *at),
         }
@@ -204,28 +228,40 @@ impl FileSystem {
         };
         self.freeing -= going.freed.len() as u64;
         going.freed.iter().for_each(|at| self.give(*at));
-        let (key, _) = going.blocks[0];
-        let is_live = key.file().is_none_or(|file| self.files[file as usize].live);
-        if self.offers() && is_live && matches!(key, Key::Indirect(..) | Key::Inodes(_)) {
-            let own = key.file().map(|_| at);
-            for shown in self.order.written(key, own, going.pointers) {
+        if !self.offers() {
+            return;
+        }
+        for (step, pointers) in going.pointers {
+            let (key, _) = going.blocks[step];
+            if key
+                .file()
+                .is_some_and(|file| !self.files[file as usize].live)
+            {
+                continue;
+            }
+            let own = key.file().map(|_| at + step as u64);
+            for shown in self.order.written(key, own, pointers) {
                 let group = self.groups.shape().group_of(shown);
                 self.pages.touch(Key::BitsOfBlocks(group));
             }
         }
     }
 
-    /// A write that was offered room has ended.
-    fn landed(&mut self, going: &Going, how: Ended, steps: u64) {
+    /// A write that was offered a region has ended; if that was exhausted, the next is to be wider.
+    fn widen(&mut self, going: &Going, how: Ended, steps: u64) {
         let first = going.blocks[0].0;
         self.offered -= 1;
         self.wider.remove(&first);
         if how == Ended::Exhausted {
-            self.counts.exhausted += 1;
             self.wider.insert(first, (steps + 1, self.landed));
         } else {
             self.landed += 1;
         }
+    }
+
+    /// A write that was offered room has ended.
+    fn landed(&mut self, going: &Going, how: Ended) {
+        self.counts.exhausted += u64::from(how == Ended::Exhausted);
         for (step, (key, since)) in (0..).zip(&going.blocks) {
             let file = key.file().expect("blocks of files are offered");
             if !self.files[file as usize].live {
@@ -289,4 +325,13 @@ impl FileSystem {
             }
         }
     }
+}
+
+/// Blocks of a file behind each other, or one block.
+pub(super) fn row(first: Key, len: u64) -> Vec<Key> {
+    let keys = (0..len).map(|step| match first {
+        Key::Data(file, index) => Key::Data(file, index + step as u32),
+        other => other,
+    });
+    keys.collect()
 }

@@ -29,6 +29,8 @@ const DEBT_MAX: u64 = 255;
 struct Group {
     /// Blocks that are free, by their place in the group, and how many by mini-group.
     blocks: Bits,
+    /// Those of them that are in no write's window.
+    open: Bits,
     of_mini: [u64; MINI_GROUPS as usize],
     /// Promised to writes that may land anywhere in it, and to those that may in a mini-group.
     promised: u64,
@@ -73,6 +75,7 @@ impl Groups {
         (0..shape.group_inodes()).for_each(|at| inodes.set(at));
         let free = blocks.count() * shape.groups();
         let group = Group {
+            open: blocks.clone(),
             blocks,
             of_mini,
             promised: 0,
@@ -133,7 +136,11 @@ impl Groups {
     pub(super) fn take(&mut self, block: u64) {
         let (group, at) = self.place(block);
         let mini = (at / self.shape.mini_blocks()) as usize;
-        self.groups[group].blocks.clear(at);
+        let of = &mut self.groups[group];
+        of.blocks.clear(at);
+        if of.open.has(at) {
+            of.open.clear(at);
+        }
         self.groups[group].of_mini[mini] -= 1;
         self.free -= 1;
     }
@@ -143,6 +150,7 @@ impl Groups {
         let (group, at) = self.place(block);
         let mini = (at / self.shape.mini_blocks()) as usize;
         self.groups[group].blocks.set(at);
+        self.groups[group].open.set(at);
         self.groups[group].of_mini[mini] += 1;
         self.free += 1;
     }
@@ -335,6 +343,68 @@ impl Groups {
         *promised -= len;
     }
 
+    /// Whether something of a group is free and in no window.
+    pub(super) fn has_open(&self, group: u64) -> bool {
+        self.groups[group as usize].open.count() > 0
+    }
+
+    /// Whether that is so from a block of it on.
+    pub(super) fn has_open_from(&self, group: u64, from: u64) -> bool {
+        let open = &self.groups[group as usize].open;
+        open.first_from(from).is_some_and(|found| found >= from)
+    }
+
+    /// The first run of a group from a block of it on, and then from its begin on, that is free and in no window; no more than `most` blocks of it.
+    pub(super) fn open_run(&self, group: u64, from: u64, most: u64) -> Option<Range<u64>> {
+        let open = &self.groups[group as usize].open;
+        let start = open.first_from(from)?;
+        let run = open.runs(start..start + most, 1).next();
+        run.map(|run| self.of_volume(group, run))
+    }
+
+    /// All such runs of a group that are so long.
+    pub(super) fn open_runs(&self, group: u64, least: u64) -> Vec<Range<u64>> {
+        let open = &self.groups[group as usize].open;
+        let runs = open.runs(0..self.shape.group_blocks(), least);
+        runs.map(|run| self.of_volume(group, run)).collect()
+    }
+
+    /// Those of so many blocks from a block of it on.
+    pub(super) fn open_ahead(
+        &self,
+        group: u64,
+        from: u64,
+        blocks: u64,
+    ) -> impl Iterator<Item = Range<u64>> + '_ {
+        let open = &self.groups[group as usize].open;
+        let runs = open.runs(from..from + blocks, 1);
+        runs.map(move |run| self.of_volume(group, run))
+    }
+
+    fn of_volume(&self, group: u64, run: Range<u64>) -> Range<u64> {
+        let begin = self.shape.begin(group);
+        begin + run.start..begin + run.end
+    }
+
+    /// These blocks are in a window, which one write alone is offered.
+    pub(super) fn close(&mut self, window: Range<u64>) {
+        for block in window {
+            let (group, at) = self.place(block);
+            self.groups[group].open.clear(at);
+        }
+    }
+
+    /// The window is gone: what is free of it still may be in another.
+    pub(super) fn reopen(&mut self, window: Range<u64>) {
+        for block in window {
+            let (group, at) = self.place(block);
+            let of = &mut self.groups[group];
+            if of.blocks.has(at) && !of.open.has(at) {
+                of.open.set(at);
+            }
+        }
+    }
+
     /// Whether no group has promised more than it has, nor a mini-group to writes of its own beyond what those of the group have left it.
     #[cfg(test)]
     pub(super) fn check(&self) {
@@ -345,6 +415,17 @@ impl Groups {
                 "group {index}: {promised} of {free} promised"
             );
             assert_eq!(group.of_mini.iter().sum::<u64>(), free, "group {index}");
+            let mut all = 0..self.shape.group_blocks();
+            let wrong = all.find(|at| group.open.has(*at) && !group.blocks.has(*at));
+            assert_eq!(wrong, None, "group {index}: open and not free");
+        }
+    }
+
+    /// Whether all that is free is open, as no write is under way.
+    #[cfg(test)]
+    pub(super) fn check_open(&self) {
+        for (index, group) in self.groups.iter().enumerate() {
+            assert_eq!(group.open, group.blocks, "group {index}");
         }
     }
 }

@@ -5,6 +5,7 @@
 //! the queue, reads before them. When all is done and on the medium, all files may be read in the order in which they were made. A few look-ups for each request.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 
 use nearslot_core::offer::Offer;
@@ -84,6 +85,8 @@ pub struct Machine {
     number: u64,
     heard: u64,
     now: Instant,
+    /// How long blocks have been to be written, all together, in ns.
+    waited: u128,
     /// Whether all files are read at the end.
     rereads: bool,
     /// When all was on the medium, and when all had been read.
@@ -108,6 +111,7 @@ impl Machine {
             number: 0,
             heard: 0,
             now: Instant::ZERO,
+            waited: 0,
             rereads,
             worked: None,
             reread: None,
@@ -127,7 +131,7 @@ impl Machine {
 
     /// The request that is due now.
     pub fn next(&mut self, now: Instant) -> Option<Request> {
-        self.now = now;
+        self.pass(now);
         self.go_on();
         let Next {
             request,
@@ -143,6 +147,13 @@ impl Machine {
         })
     }
 
+    /// Time goes on.
+    fn pass(&mut self, now: Instant) {
+        let blocks = u128::from(self.files.dirty());
+        self.waited += blocks * u128::from(now.since(self.now).0);
+        self.now = now;
+    }
+
     /// What the request offers that was given last.
     pub fn offer(&self) -> (Arc<Offer>, u64) {
         let (offer, heard) = self.offer.as_ref().expect("a range write was given");
@@ -151,7 +162,7 @@ impl Machine {
 
     /// A request has ended.
     pub fn answered(&mut self, now: Instant, reply: &Reply) {
-        self.now = now;
+        self.pass(now);
         self.heard += u64::from(reply.request.offered);
         let flight = self.flights.remove(&reply.request.id.0);
         match flight.expect("a request is answered once") {
@@ -257,12 +268,10 @@ impl Machine {
                 let going = self.files.next_write()?;
                 let (at, offer) = match &going.goes {
                     Goes::To(at) => (*at, None),
-                    Goes::Within(runs, ..) => {
-                        let ranges = runs.iter();
-                        let ranges = ranges.map(|run| run.start * SECTORS..run.end * SECTORS);
-                        let offer = Offer::list(ranges.collect(), SECTORS);
-                        let offer = Arc::new(offer.expect("runs are in order and not empty"));
-                        (runs[0].start, Some((offer, self.heard)))
+                    Goes::Within(runs, ..) => (runs[0].start, Some((offer(runs), self.heard))),
+                    Goes::Into(windows) => {
+                        let offer = offer(&windows.runs);
+                        (windows.runs[0].start, Some((offer, self.heard)))
                     }
                 };
                 let len = going.blocks();
@@ -357,6 +366,11 @@ impl Machine {
                 Number::Quantity(seconds(worked.since(Instant::ZERO))),
             ));
         }
+        let cleaned = self.files.cleaned();
+        if cleaned > 0 {
+            let waited = self.waited as f64 / 1e6 / cleaned as f64;
+            found.push(("waited_ms", Number::Quantity(waited)));
+        }
         if let Some((took, bytes)) = self.reread {
             let took = seconds(took);
             found.push(("reread_s", Number::Quantity(took)));
@@ -368,6 +382,14 @@ impl Machine {
         found.extend(self.files.counted());
         found
     }
+}
+
+/// Runs of blocks, as a drive is offered them.
+fn offer(runs: &[Range<u64>]) -> Arc<Offer> {
+    let ranges = runs.iter();
+    let ranges = ranges.map(|run| run.start * SECTORS..run.end * SECTORS);
+    let offer = Offer::list(ranges.collect(), SECTORS);
+    Arc::new(offer.expect("runs are in order and not empty"))
 }
 
 fn seconds(time: Duration) -> f64 {

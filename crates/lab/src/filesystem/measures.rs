@@ -11,7 +11,7 @@ use crate::outcome::Number;
 /// The key of these measures.
 pub const KEY: &str = "filesystem";
 
-const FIXED: usize = 15;
+const FIXED: usize = 16;
 
 /// What is told: first these, then files by mini-group.
 pub const MEASURES: &[Measure] = &{
@@ -33,6 +33,11 @@ const TOLD: [Measure; FIXED] = [
         "work_s",
         "s",
         "until all that processes did was on the medium",
+    ),
+    Measure::quantity(
+        "waited_ms",
+        "ms",
+        "how long a block was to be written on average, until it was on the medium or its file removed",
     ),
     Measure::quantity(
         "reread_s",
@@ -148,9 +153,13 @@ impl Counts {
             false => &mut self.metadata,
         };
         *of += 1;
-        if let Goes::Within(_, _, steps) = goes {
-            self.offered += 1;
-            self.widened += u64::from(*steps > 0);
+        match goes {
+            Goes::To(_) => {}
+            Goes::Into(_) => self.offered += 1,
+            Goes::Within(_, _, steps) => {
+                self.offered += 1;
+                self.widened += u64::from(*steps > 0);
+            }
         }
     }
 }

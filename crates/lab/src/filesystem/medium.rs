@@ -4,6 +4,7 @@
 //! stack, at a legal place that is drawn, and end in an order that is drawn.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use nearslot_core::offer::{Offer, OfferId, Offers};
@@ -80,41 +81,50 @@ impl Medium {
     /// A write is sent, with what it holds now.
     pub(super) fn send(&mut self, files: &FileSystem, going: Going) {
         self.look_at(files, &going);
-        let first = going.blocks[0].0;
         if files.is_ordered() {
-            self.look_at_pointers(files, first);
+            for (key, _) in &going.blocks {
+                self.look_at_pointers(files, *key);
+            }
         }
-        let held = match first {
-            Key::Data(..) => going
-                .blocks
-                .iter()
-                .map(|(key, _)| Held::Data(*key))
-                .collect(),
-            Key::Indirect(..) | Key::Inodes(_) => {
-                vec![Held::Pointers(first, going.pointers.clone())]
-            }
-            Key::BitsOfBlocks(group) => {
-                let shape = files.groups.shape();
-                let all = shape.begin(group)..shape.begin(group + 1);
-                let shown = |at: &u64| !files.groups.is_free(*at) && !files.order.is_bare(*at);
-                vec![Held::Bits(all.filter(shown).collect())]
-            }
-            Key::BitsOfInodes(_) => vec![Held::Bits(Vec::new())],
-        };
-        let offer = match &going.goes {
+        let blocks = going.blocks.iter().enumerate();
+        let held = blocks.map(|(step, (key, _))| holds(files, &going, step, *key));
+        let held = held.collect();
+        if let Goes::Into(windows) = &going.goes {
+            self.look_at_windows(&windows.runs);
+        }
+        let runs: Option<&[Range<u64>]> = match &going.goes {
             Goes::To(_) => None,
-            Goes::Within(runs, ..) => {
-                let runs = runs.iter();
-                let ranges = runs.map(|run| run.start * SECTORS..run.end * SECTORS);
-                let offer = Offer::list(ranges.collect(), SECTORS).unwrap();
-                let len = going.blocks() * SECTORS;
-                self.offers
-                    .check(&offer, len, self.heard, (u64::MAX, u64::MAX))
-                    .unwrap();
-                Some(self.offers.make(Arc::new(offer), len, self.heard))
-            }
+            Goes::Within(runs, ..) => Some(runs),
+            Goes::Into(windows) => Some(&windows.runs),
         };
+        let offer = runs.map(|runs| {
+            let ranges = runs
+                .iter()
+                .map(|run| run.start * SECTORS..run.end * SECTORS);
+            let offer = Offer::list(ranges.collect(), SECTORS).unwrap();
+            let len = going.blocks() * SECTORS;
+            self.offers
+                .check(&offer, len, self.heard, (u64::MAX, u64::MAX))
+                .unwrap();
+            self.offers.make(Arc::new(offer), len, self.heard)
+        });
         self.sent.push(Sent { going, held, offer });
+    }
+
+    /// No write is offered what another one is in windows of its own.
+    fn look_at_windows(&self, runs: &[Range<u64>]) {
+        let others = self.sent.iter().filter_map(|sent| match &sent.going.goes {
+            Goes::Into(windows) => Some(&windows.runs),
+            _ => None,
+        });
+        for other in others.flatten() {
+            let overlaps = |run: &&Range<u64>| run.start < other.end && other.start < run.end;
+            assert_eq!(
+                runs.iter().find(overlaps),
+                None,
+                "{other:?} is offered twice"
+            );
+        }
     }
 
     /// What has pointers goes when all that it points to has been written; what failed has no pointer.
@@ -144,7 +154,7 @@ impl Medium {
             };
             let goes = match going.goes {
                 Goes::To(at) => Some(at + step),
-                Goes::Within(..) => None,
+                Goes::Within(..) | Goes::Into(_) => None,
             };
             assert_eq!(goes, place, "{key:?}");
         }
@@ -156,7 +166,7 @@ impl Medium {
         // A stack carries out writes that overlap in the order in which they came.
         let place = |sent: &Sent| match sent.going.goes {
             Goes::To(at) => at..at + sent.going.blocks(),
-            Goes::Within(..) => 0..0,
+            Goes::Within(..) | Goes::Into(_) => 0..0,
         };
         let of = place(&self.sent[drawn]);
         let overlaps = |sent: &Sent| {
@@ -168,7 +178,9 @@ impl Medium {
         let fails = rng.chance(fails);
         let at = match (&going.goes, offer) {
             (Goes::To(at), _) => Some(*at),
-            (Goes::Within(..), offer) => self.land(offer.expect("it was made"), files, rng),
+            (Goes::Within(..) | Goes::Into(_), offer) => {
+                self.land(offer.expect("it was made"), files, rng)
+            }
         };
         let how = match at {
             None => Ended::Exhausted,
@@ -274,5 +286,24 @@ impl Medium {
             Some(Held::Data(of) | Held::Pointers(of, _)) => *of == key,
             _ => false,
         }
+    }
+}
+
+/// What a block of a write holds when it is sent.
+fn holds(files: &FileSystem, going: &Going, step: usize, key: Key) -> Held {
+    match key {
+        Key::Data(..) => Held::Data(key),
+        Key::Indirect(..) | Key::Inodes(_) => {
+            let with = going.pointers.iter().find(|(of, _)| *of == step);
+            let (_, pointers) = with.expect("it has pointers");
+            Held::Pointers(key, pointers.clone())
+        }
+        Key::BitsOfBlocks(group) => {
+            let shape = files.groups.shape();
+            let all = shape.begin(group)..shape.begin(group + 1);
+            let shown = |at: &u64| !files.groups.is_free(*at) && !files.order.is_bare(*at);
+            Held::Bits(all.filter(shown).collect())
+        }
+        Key::BitsOfInodes(_) => Held::Bits(Vec::new()),
     }
 }

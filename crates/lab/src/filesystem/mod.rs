@@ -11,7 +11,7 @@
 //! With [`Offering::None`] a block has its address when it is written to the cache, and goes whenever its turn comes, as in ext2 mounted `async`; if it is
 //! `ordered`, pointers go behind what they point to, so that what that is worth by itself can be told. Otherwise
 //! a block has an address when its write has ended: what is free in the mini-group or group that the policy names is offered, adjacent dirty blocks of a file go as
-//! one write, and what points to a block goes behind it. Blocks that are on the medium are overwritten where they are. Inodes and bitmaps have fixed places.
+//! one write, and what points to a block goes behind it. [`runs`] is an allocator of our own, which does more of that. Blocks that are on the medium are overwritten where they are. Inodes and bitmaps have fixed places.
 //!
 //! It knows no time: [`machine`] brings it together with processes and requests. Source: Anand and others, "Avoiding file system micromanagement
 //! with range writes", OSDI 2008, section 6. The design, and what is left out: docs/design/0029-range-writes.md.
@@ -30,12 +30,17 @@ mod medium;
 mod order;
 mod pages;
 mod region;
+mod runs;
+#[cfg(test)]
+mod runs_tests;
 pub mod shape;
+pub mod skips;
 #[cfg(test)]
 mod tests;
 pub mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use nearslot_core::rng::Rng;
 
@@ -45,12 +50,14 @@ use self::measures::Counts;
 use self::order::Order;
 use self::pages::{Clean, Pages};
 use self::region::Region;
+use self::runs::Runs;
 use self::shape::{INODES, MINI_GROUPS, Shape};
+use self::skips::Skips;
 
 pub use self::measures::{KEY, MEASURES};
 
 /// What of a write's address is left to the drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Offering {
     /// Nothing.
     None,
@@ -58,10 +65,12 @@ pub enum Offering {
     MiniGroup,
     /// Where in the group.
     Group,
+    /// What the allocator of [`runs`] leaves open, by what skips cost.
+    Runs(Arc<Skips>),
 }
 
 /// What is said of a file system as a whole.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// What is left to the drive.
     pub offering: Offering,
@@ -83,6 +92,7 @@ pub struct FileSystem {
     pages: Pages,
     clean: Clean,
     order: Order,
+    runs: Runs,
     /// Blocks with a place that have never been written, where pointers wait for them.
     absent: BTreeSet<Key>,
     /// Blocks that have no place yet, of those that will need one.
@@ -126,6 +136,7 @@ impl FileSystem {
             pages: Pages::default(),
             clean: Clean::default(),
             order: Order::default(),
+            runs: Runs::new(shape.groups()),
             absent: BTreeSet::new(),
             reserved: 0,
             wider: BTreeMap::new(),
@@ -161,6 +172,16 @@ impl FileSystem {
         self.pages.len() == 0
     }
 
+    /// Blocks that are to be written or on their way.
+    pub fn dirty(&self) -> u64 {
+        self.pages.len()
+    }
+
+    /// Blocks that have been, or that were removed before.
+    pub fn cleaned(&self) -> u64 {
+        self.pages.cleaned()
+    }
+
     /// Nothing is in memory but what has to be written, and what describes files.
     pub fn drop_cache(&mut self) {
         self.clean.clear();
@@ -187,7 +208,7 @@ impl FileSystem {
         match self.settings.offering {
             Offering::MiniGroup => Region::Mini { group, mini },
             Offering::Group => Region::Group(group),
-            Offering::None => panic!("nothing is offered"),
+            Offering::None | Offering::Runs(_) => panic!("no region is offered"),
         }
     }
 

@@ -20,12 +20,23 @@ pub(super) struct Pages {
     pages: BTreeMap<Key, Page>,
     dirty: BTreeMap<u64, Key>,
     number: u64,
+    cleaned: u64,
 }
 
 impl Pages {
     /// How many are dirty or on their way out.
     pub(super) fn len(&self) -> u64 {
         self.pages.len() as u64
+    }
+
+    /// What becomes dirty next is dirty since then.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// How many are neither any more.
+    pub(super) fn cleaned(&self) -> u64 {
+        self.cleaned
     }
 
     /// A block has changed.
@@ -73,6 +84,7 @@ impl Pages {
         let again = page.since.is_some();
         if !again {
             self.pages.remove(&key);
+            self.cleaned += 1;
         }
         again
     }
@@ -82,6 +94,8 @@ impl Pages {
         if self.end(key) {
             let later = self.pages[&key].since.expect("it is dirty");
             self.dirty.remove(&later);
+        } else {
+            self.cleaned -= 1;
         }
         let page = Page {
             since: Some(since),
@@ -102,6 +116,7 @@ impl Pages {
         let writing = page.writing;
         if !writing {
             self.pages.remove(&key);
+            self.cleaned += 1;
         }
         writing
     }

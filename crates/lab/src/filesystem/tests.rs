@@ -1,9 +1,12 @@
 //! Random sequences over a medium that is looked at after every write: A10, A11 and D10 of the study, and that nothing is lost.
 
+use std::sync::Arc;
+
 use nearslot_core::rng::Rng;
 
 use super::acts::Refused;
 use super::medium::{Medium, Met};
+use super::runs_tests::drawn;
 use super::shape::{BYTES, Shape};
 use super::{FileSystem, Offering, ROOT, Settings};
 
@@ -36,7 +39,7 @@ fn file_system(habits: &Habits, rng: &mut Rng) -> FileSystem {
     let group = [128, 256][rng.below(2) as usize];
     let shape = Shape::new(group, 3 * group).unwrap();
     let settings = Settings {
-        offering: habits.offering,
+        offering: habits.offering.clone(),
         ordered: habits.ordered,
         request_blocks: 1 + rng.below(9),
         cache_blocks: 20 + rng.below(100),
@@ -68,7 +71,9 @@ fn run(seed: u64, habits: &Habits) -> Ran {
         step(&mut files, &mut medium, habits, rng);
         assert!(
             before > 0 || medium.len() > 0,
-            "seed {seed}: something hangs"
+            "seed {seed}: something hangs; {} blocks want a place, {} are free",
+            files.reserved,
+            files.groups.free()
         );
     }
     Ran {
@@ -144,6 +149,7 @@ fn step(files: &mut FileSystem, medium: &mut Medium, habits: &Habits, rng: &mut 
 fn check_whole(ran: &Ran, free_before: u64) {
     let Ran { files, medium, .. } = ran;
     assert_eq!((files.reserved, files.freeing), (0, 0));
+    files.groups.check_open();
     let mut taken = 0;
     for (number, file) in (0..).zip(&files.files).filter(|(_, file)| file.live) {
         for key in file.keys(number) {
@@ -171,6 +177,18 @@ fn habits(offering: Offering, seed: u64) -> Habits {
     }
 }
 
+/// One of all offers.
+fn offered(number: u64, seed: u64) -> Offering {
+    match number % 3 {
+        0 => Offering::MiniGroup,
+        1 => Offering::Group,
+        _ => {
+            let rng = &mut Rng::stream(seed, "skips");
+            Offering::Runs(Arc::new(drawn(rng, 600)))
+        }
+    }
+}
+
 fn free_at_first(seed: u64, habits: &Habits) -> u64 {
     let rng = &mut Rng::stream(seed, "filesystem");
     file_system(habits, rng).groups.free()
@@ -180,8 +198,8 @@ fn free_at_first(seed: u64, habits: &Habits) -> u64 {
 fn a_power_cut_at_any_instant_leaves_what_is_consistent() {
     let mut all = Met::default();
     let (mut refused, mut widened, mut halved) = (0, 0, 0);
-    for seed in 0..60 {
-        let offering = [Offering::MiniGroup, Offering::Group][seed as usize / 12 % 2];
+    for seed in 0..72 {
+        let offering = offered(seed / 12, seed);
         let habits = habits(offering, seed);
         let ran = run(seed, &habits);
         assert_eq!(ran.medium.wrong, Vec::<String>::new(), "seed {seed}");
@@ -218,13 +236,10 @@ fn a_power_cut_at_any_instant_leaves_what_is_consistent() {
 #[test]
 fn writes_that_fail_leave_what_is_consistent_as_well() {
     let mut failed = 0;
-    for seed in 100..130 {
+    for seed in 100..142 {
         let habits = Habits {
             fails: 0.1,
-            ..habits(
-                [Offering::MiniGroup, Offering::Group][seed as usize % 2],
-                seed,
-            )
+            ..habits(offered(seed, seed), seed)
         };
         let ran = run(seed, &habits);
         assert_eq!(ran.medium.wrong, Vec::<String>::new(), "seed {seed}");

@@ -8,13 +8,12 @@
 
 use std::ops::Range;
 
-use nearslot_core::contract::{Blueprint, Drive};
-use nearslot_core::ids::IoId;
-use nearslot_core::io::Command;
+use nearslot_core::contract::Blueprint;
 use nearslot_core::op::Op;
-use nearslot_core::units::{Blocks, Duration, Instant, Pba};
+use nearslot_core::units::Duration;
 
 use super::PAYLOAD_BLOCKS;
+use crate::bench::Bench;
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +85,7 @@ impl Profile {
             .checked_sub(grid.reach())
             .expect("the region is longer than the longest skip");
         let mut bench = Bench::new(blueprint.drive(), fua);
+        let write = |bench: &mut Bench, at| bench.access(Op::Write, at, PAYLOAD_BLOCKS);
         let mut cost = Vec::with_capacity(grid.entries() as usize);
         for think in 0..grid.thinks {
             let think = Duration(grid.think_step.0 * think);
@@ -93,9 +93,9 @@ impl Profile {
                 let mut sum = 0;
                 for repeat in 0..grid.repeats {
                     let p = blocks.start + room * repeat / grid.repeats;
-                    bench.write(p);
+                    write(&mut bench, p);
                     bench.think(think);
-                    sum += bench.write(p + skip * grid.skip_step).0;
+                    sum += write(&mut bench, p + skip * grid.skip_step).0;
                 }
                 cost.push(sum / grid.repeats);
             }
@@ -147,52 +147,5 @@ impl Profile {
             let begin = u64::from(*column) * step;
             begin..begin + step
         })
-    }
-}
-
-/// A drive that is measured.
-struct Bench {
-    drive: Box<dyn Drive>,
-    now: Instant,
-    fua: bool,
-}
-
-impl Bench {
-    fn new(drive: Box<dyn Drive>, fua: bool) -> Bench {
-        Bench {
-            drive,
-            now: Instant::ZERO,
-            fua,
-        }
-    }
-
-    /// Writes 4 KiB; how long that takes.
-    fn write(&mut self, at: u64) -> Duration {
-        let begin = self.now;
-        let command = Command {
-            io: IoId(0),
-            op: Op::Write,
-            at: Pba(at),
-            len: Blocks(PAYLOAD_BLOCKS),
-            fua: self.fua,
-        };
-        self.drive.submit(begin, &command);
-        loop {
-            let due = self.drive.next_event();
-            self.now = due.expect("a command is under way");
-            self.drive.outstanding(&mut || 1);
-            if self.drive.advance(self.now).is_some() {
-                return self.now.since(begin);
-            }
-        }
-    }
-
-    /// Nothing is asked for so long; the drive may have something to do for itself.
-    fn think(&mut self, time: Duration) {
-        let end = self.now + time;
-        while let Some(due) = self.drive.next_event().filter(|due| *due <= end) {
-            self.drive.advance(due);
-        }
-        self.now = end;
     }
 }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use nearslot_core::config::PartConfig;
 use nearslot_core::offer::Offer;
-use nearslot_core::registry::{ConfigError, Knob, KnobValue, Knobs, Spec};
+use nearslot_core::registry::{ConfigError, Knob, KnobValue, Knobs, Memo, Prepared, Spec};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::rng::Rng;
 use nearslot_core::units::Instant;
@@ -28,8 +28,10 @@ use nearslot_core::units::Instant;
 use super::{LoadEnv, Synthetic, Workload};
 use crate::filesystem::machine::Machine;
 use crate::filesystem::shape::{BYTES, GROUP_MAX, GROUP_STEP, SECTORS, Shape};
+use crate::filesystem::skips::Skips;
 use crate::filesystem::work::{self, Work};
 use crate::filesystem::{self, FileSystem, Offering, Settings};
+use crate::memo::SHARED;
 use crate::outcome::{Number, ProcessFound};
 
 /// Blocks of a MiB.
@@ -110,8 +112,8 @@ const WORK: Knob = Knob::choice(
 const OFFER: Knob = Knob::choice(
     "offer",
     "none",
-    &["none", "mini-group", "group"],
-    "what of the place of new blocks is left to the drive: nothing, where in the mini-group, where in the group",
+    &["none", "mini-group", "group", "runs"],
+    "what of the place of new blocks is left to the drive: nothing, where in the mini-group, where in the group; runs is our own allocator, which joins new blocks of many files and places them by a measured table",
 );
 const ORDERED: Knob = Knob::flag(
     "ordered",
@@ -275,6 +277,22 @@ fn work(knobs: &Knobs, kind: Kind, rng: &mut Rng) -> Work {
     }
 }
 
+/// What skips cost the drive, measured once for all runs that ask for the same.
+fn skips(shape: &Shape, env: &LoadEnv<'_>) -> Arc<Skips> {
+    let below = env.drive.expect("who prepares a load tells it");
+    let blocks = shape.groups() * shape.group_blocks();
+    let key = format!("filesystem skips {blocks} {}", below.identity);
+    let prepared = SHARED.get(&key, &mut || {
+        let made = Skips::measure(below.blueprint, blocks);
+        Prepared {
+            bytes: made.bytes(),
+            value: Arc::new(made),
+        }
+    });
+    let made = prepared.value.downcast::<Skips>();
+    made.expect("no two kinds of things have the same name")
+}
+
 fn machine(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Machine, ConfigError> {
     let is_asked = |kind: &Kind| kind.word() == knobs.choice("work");
     let kind = Kind::ALL.into_iter().find(is_asked);
@@ -285,6 +303,7 @@ fn machine(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Machine, ConfigError> {
         offering: match knobs.choice("offer") {
             "mini-group" => Offering::MiniGroup,
             "group" => Offering::Group,
+            "runs" => Offering::Runs(skips(&shape, env)),
             _ => Offering::None,
         },
         ordered: knobs.flag("ordered"),
@@ -389,6 +408,10 @@ mod tests {
             ),
             ("offer=track", "offer = track (allowed: "),
             (
+                "offer=runs:ordered=true",
+                "ordered = true (allowed: beside offer=none;",
+            ),
+            (
                 "offer=group:ordered=true",
                 "ordered = true (allowed: beside offer=none;",
             ),
@@ -405,6 +428,7 @@ mod tests {
             ("ext2:offer=none", false),
             ("ext2:offer=group", true),
             ("filesystem:offer=mini-group", true),
+            ("filesystem:offer=runs", true),
         ] {
             assert_eq!(offers(&word.parse().unwrap()), expected, "{word}");
         }

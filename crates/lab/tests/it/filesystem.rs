@@ -104,7 +104,7 @@ fn everything_is_written_under_every_offer_and_scheduler() {
         "sched = 'expand'",
         "sched = 'clook'\nplace = 'linear'",
     ] {
-        for offer in ["none", "mini-group", "group"] {
+        for offer in ["none", "mini-group", "group", "runs"] {
             let load = format!(
                 "work=untar:files=120:offer={offer}:fill=0.6:group_blocks=512:volume_mib=16:processes=2:cache_kib=256"
             );
@@ -157,7 +157,7 @@ fn a_drive_that_is_gone_or_has_bad_blocks_ends_a_run() {
         "injected:gone_at_s=0.3",
         "injected:latent_per_tib=4000000:latent_run_blocks=128",
     ] {
-        for offer in ["none", "group"] {
+        for offer in ["none", "group", "runs"] {
             let parts = format!("sched = 'satf'\nfaults = '{faults}'");
             let load =
                 format!("work=postmark:offer={offer}:files=200:cache_kib=128:group_blocks=1024");
@@ -171,7 +171,7 @@ fn a_drive_that_is_gone_or_has_bad_blocks_ends_a_run() {
 
 #[test]
 fn a_volume_that_is_full_refuses_what_it_has_no_room_for() {
-    for offer in ["none", "group"] {
+    for offer in ["none", "group", "runs"] {
         let load = format!(
             "work=postmark:offer={offer}:files=400:group_blocks=128:volume_mib=2:cache_kib=512"
         );
@@ -215,4 +215,13 @@ fn the_headline_says_when_everything_was_written() {
         both.contains("s (offer=group) to 0.") && both.ends_with(" s (offer=none)."),
         "{both}"
     );
+}
+
+/// All is dirty at once and goes one by one, so a block waits for half of the time on average; inodes and bitmaps are dirty again and again, and for shorter.
+#[test]
+fn blocks_wait_from_when_they_are_dirty_until_they_are_written() {
+    let load = "files=400:depth=1:group_blocks=1024";
+    let run = run(DRIVE, "sched = 'satf'", load);
+    let share = number(&run, "waited_ms") / 1e3 / number(&run, "work_s");
+    assert!((0.4..0.6).contains(&share), "{share}");
 }

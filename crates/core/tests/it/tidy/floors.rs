@@ -49,6 +49,7 @@ const LAB: &[&[&str]] = &[
     // Words, numbers, what is known of drives and traces, and what a result is.
     &[
         "alone",
+        "bench",
         "catalog",
         "hash",
         "memo",

@@ -563,6 +563,7 @@ const WORKLOADS: &[&str] = &[
     "filesystem:work=untar:files=150:offer=mini-group:fill=0.5:volume_mib=64:group_blocks=2048:cache_kib=256",
     "filesystem:work=postmark:files=60:transactions=90:offer=group:volume_mib=64:group_blocks=1024:cache_kib=64:depth=4",
     "filesystem:work=andrew:offer=group:volume_mib=64:group_blocks=4096",
+    "filesystem:work=untar:files=150:offer=runs:fill=0.5:volume_mib=64:group_blocks=2048:cache_kib=256:reread=true",
 ];
 
 /// Workloads that need more room than the small disk has.
