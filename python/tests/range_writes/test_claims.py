@@ -15,6 +15,7 @@ import pytest
 from nearslot.experiments import ClaimVerdict, Kind
 from nearslot.experiments.range_writes import (
     STUDY,
+    allocator,
     best,
     fig4_6,
     fig7,
@@ -349,7 +350,37 @@ def of_overwrites() -> list[Row]:
     ]
 
 
+def of_allocators() -> list[Row]:
+    """Seconds and waits of ways as they should be: ours is quickest, and reads as classic does."""
+    costs = {
+        allocator.OURS: (4.0, 2.0, 2.0),
+        allocator.PAPER: (5.0, 2.5, 2.5),
+        allocator.CLASSIC: (6.0, 3.0, 2.0),
+        allocator.JOINED: (4.5, 2.2, 2.0),
+    }
+    return [
+        {
+            **where,
+            "way": way,
+            "work_s": work,
+            "waited_ms": waited,
+            "reread_s": read,
+            "failed": 0,
+        }
+        for kept in (True, False)
+        for _, where in allocator.points(kept=kept)
+        for way, (work, waited, read) in costs.items()
+    ]
+
+
+def of_cell(key: str, by: float, way: str, *, kept: bool) -> Fault:
+    """A number of one cell of a half is so many times as large."""
+    halves = [where for _, where in allocator.points(kept=kept) if allocator.is_read(where)]
+    return scaled(key, by, way=way, **halves[-1])
+
+
 TABLES = {
+    "rw-allocator": of_allocators,
     "rw-overwrites": of_overwrites,
     "rw-journal": of_journal,
     "rw-profile": of_profile,
@@ -498,6 +529,11 @@ FAULTS: list[tuple[str, Fault]] = [
     ("D9", scaled("work_s", 0.9, way=files.MINI)),
     ("D10", scaled("offered", 1.01)),
     ("D10", scaled("offered", 0.5)),
+    ("L1", of_cell("work_s", 1.3, allocator.OURS, kept=True)),
+    ("L2", scaled("work_s", 1.2, way=allocator.OURS)),
+    ("L3", of_cell("waited_ms", 1.3, allocator.OURS, kept=True)),
+    ("L4", of_cell("reread_s", 1.3, allocator.OURS, kept=True)),
+    ("L5", of_cell("reread_s", 1.05, allocator.OURS, kept=True)),
     ("O1", exchanged(overwrites.TRACK, overwrites.MIB_8)),
     ("O1", exchanged(overwrites.LINEAR, overwrites.TRACK)),
     ("O1", scaled("write_ms", 1.6, way=overwrites.DISK, depth=1, on=overwrites.TODAY)),
@@ -579,3 +615,25 @@ def test_what_the_policy_leaves_open_decides_and_the_rest_is_told() -> None:
     assert "offered the group it does not hold: one process: gain: +100.0" in found.outside
     assert "to classic writes in order it holds" in found.outside
     assert "to classic writes that are joined it holds" in found.outside
+
+
+def test_the_half_that_was_designed_with_decides_nothing() -> None:
+    for key in ("work_s", "waited_ms", "reread_s"):
+        for name in ("L1", "L3", "L4", "L5"):
+            fault = of_cell(key, 9.0, allocator.OURS, kept=False)
+            assert judged(name, fault).verdict is ClaimVerdict.HOLDS, (name, key)
+
+
+def test_halves_have_every_pair_of_drive_share_and_load() -> None:
+    kept, other = ([where for _, where in allocator.points(kept=half)] for half in (True, False))
+    assert len(kept) == len(other) == 27
+    assert not [where for where in kept if where in other]
+    for half in (kept, other):
+        for one, two in (("on", "fill"), ("on", "load"), ("fill", "load")):
+            pairs = {(where[one], where[two]) for where in half}
+            axes = {
+                "on": allocator.DRIVES,
+                "fill": allocator.FILLS,
+                "load": tuple(allocator.LOADS),
+            }
+            assert len(pairs) == len(axes[one]) * len(axes[two])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..frame import Study
 from . import (
+    allocator,
     best,
     fig4_6,
     fig7,
@@ -46,5 +47,6 @@ STUDY = Study(
         files_today.EXPERIMENT,
         zones.EXPERIMENT,
         overwrites.EXPERIMENT,
+        allocator.EXPERIMENT,
     ),
 )
