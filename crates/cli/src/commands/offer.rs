@@ -56,7 +56,7 @@ pub(super) fn add(
         let word = move |within: &&str| format!("{OFFERING}:within={within}{drives}");
         reaches.iter().map(word)
     });
-    // One that does the same without offers is run by commands that compare, and by others if it is said beside it, which they refuse.
+    // Commands that compare run beside it what does without.
     let beside = if compares { places } else { Vec::new() };
     let all = beside.into_iter().chain(offering).collect();
     named.push((key.to_owned(), all));

@@ -444,3 +444,23 @@ fn a_copy_waits_for_room_on_its_own_drive() {
     assert_eq!(follows.open, [waiting.tag]);
     assert_eq!(offered(&waits, &waiting), 20..30);
 }
+
+/// The read has begun on the other drive, so nothing ends on this one.
+#[test]
+fn room_that_a_withdrawn_read_leaves_is_used() {
+    let mut volume = mirror();
+    let [read, other] = ios(&plan(&mut volume, Op::Read, units(0..1)));
+    let moves: [PlannedIo; 2] = ios(&plan(&mut volume, Op::Write, units(0..1)));
+    for write in &moves {
+        ends_on(&mut volume, write, 7, Status::Done);
+    }
+    // Eleven units are free on each drive, and what unit 0 has left is read still.
+    for run in [3..6, 7..10, 14..17, 20..22] {
+        plan(&mut volume, Op::Write, units(run));
+    }
+    let waiting: [PlannedIo; 2] = ios(&plan(&mut volume, Op::Write, units(24..25)));
+    assert_eq!(volume.counts.waited, 2);
+    volume.withdrawn(other.tag, other.drive);
+    let follows = ends_on(&mut volume, &read, 0, Status::Done);
+    assert_eq!(follows.open, waiting.map(|write| write.tag));
+}
