@@ -360,7 +360,7 @@ pub(crate) struct ScenarioArgs {
     #[arg(long, value_name = "SIZE")]
     pub(crate) cache_size: Option<String>,
     /// What a write may land in: free space on the track of its home, in its group, or anywhere on the disk, wherever that is quickest;
-    /// told is as each write of the trace says in its column `offer`. Short for --place offering:within=... (see `nearslot show offering`), over the drives of --place linear, mirror or stripe. Several are
+    /// told is as each write of the trace says in its column `may_move`. Short for --place offering:within=... (see `nearslot show offering`), over the drives of --place linear, mirror or stripe. Several are
     /// compared, also with the placement that would do without
     #[arg(long, value_name = "track|group|disk|told")]
     pub(crate) offer: Option<String>,

@@ -106,12 +106,27 @@ pub(crate) fn check(points: &[Point], trace: Option<&LoadedTrace>) -> Result<(),
     Ok(())
 }
 
+/// As [`check`], behind [`fit_alike`] where that is asked.
+///
+/// # Errors
+/// As these.
+pub(crate) fn fit_and_check(
+    points: &mut [Point],
+    trace: Option<&LoadedTrace>,
+    alike: bool,
+) -> Result<(), RunError> {
+    if alike {
+        fit_alike(points, trace)?;
+    }
+    check(points, trace)
+}
+
 /// Fits a trace that is too long for some of the volumes that are compared to the smallest of them: else each would serve other requests. With a drive for
 /// each of its volumes it stays as it is, as these begin where drives do.
 ///
 /// # Errors
 /// A stack that cannot be built.
-pub(crate) fn fit_alike(points: &mut [Point], trace: Option<&LoadedTrace>) -> Result<(), RunError> {
+fn fit_alike(points: &mut [Point], trace: Option<&LoadedTrace>) -> Result<(), RunError> {
     let fitted = |scenario: &Scenario| match &scenario.load {
         Load::Trace(load) => load.fit != Mode::None && load.volumes != Some(Volumes::OwnDrives),
         Load::Workload(_) => false,
@@ -189,16 +204,7 @@ fn prepare_trace(
     check_told(scenario, stack, trace.summary().freedom_told)?;
     check_times(trace, load).map_err(RunError::Unfit)?;
     check_length(trace, load)?;
-    let (name, drive) = (scenario.holder()?, scenario.stack()?.drive()?.0);
-    let own = stack.capacity();
-    let room = load.room.map_or(own, |room| room.min(own));
-    let layout = Layout::new(
-        load.volumes,
-        load.fit,
-        (trace.header(), trace.summary()),
-        Holder::over((room, &name), drive.capacity()),
-    )
-    .map_err(RunError::Unfit)?;
+    let (layout, room) = laid_out(scenario, load, trace, stack)?;
     let count = trace.count(&layout)?;
     let (fit, volumes) = (layout.fit(), layout.volumes().to_vec());
     let depth = matches!(load.replay, Replay::Closed).then(|| load.depth());
@@ -236,11 +242,33 @@ fn prepare_trace(
         count,
         volumes,
         by_volume,
-        effective: effective(load, fit, Some(room).filter(|room| *room < own)),
+        effective: effective(load, fit, room),
         replay: load.replay.word().to_owned(),
         window,
         depth,
     })
+}
+
+/// Where a trace goes on a stack; and how many blocks it is fitted to, if that is less than there are.
+fn laid_out(
+    scenario: &Scenario,
+    load: &TraceLoad,
+    trace: &LoadedTrace,
+    stack: &Stack,
+) -> Result<(Layout, Option<Blocks>), RunError> {
+    let own = stack.capacity();
+    let room = load.room.map_or(own, |room| room.min(own));
+    let (name, what) = (scenario.holder()?, (trace.header(), trace.summary()));
+    let on = |holder: Holder<'_>| Layout::new(load.volumes, load.fit, what, holder);
+    let layout = match on((room, name.as_str()).into()) {
+        Ok(layout) => layout,
+        // What is told then is drives that are large enough under this placement.
+        Err(_) => {
+            let drive = scenario.stack()?.drive()?.0.capacity();
+            on(Holder::over((room, &name), drive)).map_err(RunError::Unfit)?
+        }
+    };
+    Ok((layout, Some(room).filter(|room| *room < own)))
 }
 
 /// Whether the trace says when requests came, if that is asked.
@@ -360,7 +388,7 @@ fn check_told(scenario: &Scenario, stack: &Stack, told: u64) -> Result<(), Confi
     if told > 0 {
         return Ok(());
     }
-    let allowed = "track, group or disk: no write of this load says how far it may move, as the column `offer` of a trace does";
+    let allowed = "track, group or disk: no write of this load says how far it may move, as the column `may_move` of a trace does";
     Err(ConfigError::value("within", "told", allowed))
 }
 

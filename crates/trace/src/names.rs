@@ -128,9 +128,9 @@ const THINGS: &[Thing] = &[
         names: &["flags"],
     },
     Thing {
-        key: "offer",
+        key: "may_move",
         column: Column::Offer,
-        names: &["offer", "may_land"],
+        names: &["may_move"],
     },
     Thing {
         key: "prio",

@@ -130,6 +130,7 @@ fn simulate(
         baseline: grid.baseline.clone(),
         jobs: grid.jobs,
         overload: overload(scenario)?,
+        fit_alike: true,
         tell: Some(progress::note),
         requests,
         commands,

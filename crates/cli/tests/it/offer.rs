@@ -118,7 +118,7 @@ fn a_drive_with_a_queue_chooses_among_what_is_offered() {
 #[test]
 fn a_trace_says_which_of_its_writes_may_move() {
     let desk = Desk::new();
-    let mut text = String::from("time_us,lba,blocks,op,offer\n");
+    let mut text = String::from("time_us,lba,blocks,op,may_move\n");
     for number in 0..900_u64 {
         let page = number * 7_919 % 16_384;
         let offer = ["none", "disk", ""][number as usize % 3];
@@ -132,17 +132,28 @@ fn a_trace_says_which_of_its_writes_may_move() {
         (number("range_writes"), number("in_place"))
     };
     assert_eq!(of("told"), (300, 600));
+    // Longer than a track, which is all that it may land in.
+    let long = desk.file("long.csv", "op,lba,blocks,may_move\nW,0,512,track\n");
+    let moved = &runs(
+        &long,
+        "run",
+        &["--sched", "satf", "--offer", "told", "--warmup", "0"],
+    )[0];
+    assert_eq!(moved["measures"]["place"]["widened"], 1, "to its group");
     assert_eq!(of("group"), (600, 300));
     let inspected = nearslot(&["inspect", word(&trace)]);
-    let text = told(&inspected);
+    let text = given(&inspected);
     let note = "600 writes say how far they may move; `--offer told` goes by that";
     assert!(text.contains(note), "{text}");
-    let warned = nearslot(&words(&trace, "run", &["--offer", "told"]));
-    let warned = told(&warned);
-    assert!(
-        warned.contains("were offered nothing and went where their data lie"),
-        "{warned}"
-    );
+    let output = nearslot(&words(&trace, "run", &["--offer", "told"]));
+    let found: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let warnings = found["warnings"].as_array().expect("warnings");
+    let mut warnings = warnings.iter();
+    let warning = warnings.find(|told| told["kind"] == "hardly-offered");
+    let text = warning.expect("most stayed")["text"].as_str();
+    let expected =
+        "writes went where their data lie, since the trace does not say that they may move";
+    assert!(text.expect("a text").contains(expected), "{text:?}");
     let buffered = ["--offer", "told", "--buffer", "lrw:size=1MiB"];
     let refused = told(&nearslot(&words(&trace, "run", &buffered)));
     assert!(
@@ -259,7 +270,7 @@ const REFUSED: &[(&str, &[&str], &str)] = &[
     (
         "run",
         &["--offer", "told"],
-        "within = told (allowed: track, group or disk: no write of this load says how far it may move, as the column `offer` of a trace does)",
+        "within = told (allowed: track, group or disk: no write of this load says how far it may move, as the column `may_move` of a trace does)",
     ),
     (
         "compare",

@@ -501,7 +501,7 @@ impl<'a> Legal<'a> {
         self.len
     }
 
-    /// From the first block where the write could ever begin to the last where it could end, whatever others have taken.
+    /// From the first block where the write could ever begin to the last where it could end, whatever others have taken; empty if it fits nowhere.
     pub fn span(&self) -> Range<u64> {
         let first = self.offer.first(0, u64::MAX, self.len);
         let last = self.offer.last(u64::MAX, 0, self.len);

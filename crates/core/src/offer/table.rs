@@ -1,4 +1,4 @@
-//! The range writes of a volume or a drive that have not ended: what each offers, and where it has landed.
+//! The range writes of a drive that have not ended: what each offers, and where it has landed.
 //!
 //! Whoever carries out range writes has one such table and goes by it, whatever chooses the places: so the rule that no two may overlap
 //! ([`Taken`]) holds for all alike.

@@ -3,14 +3,19 @@
 //! Positioning times are about the arm, and a read that the buffer answers needs none. Who goes by them alone takes the next read of a stream for
 //! one that has just gone by, a turn away, while the drive reads on by itself and would have it at once. So it takes another one first, and the
 //! stream loses turns ([`super::satf`] reads in a row half as fast as arrival order on a drive that reads ahead). Here such reads are served
-//! first, the oldest of them, and for all else `base` decides. Over `satf` this is the SPCTF of Worthington, Ganger and Patt, over `aged_satf` their
+//! first, in order of blocks, of several streams the oldest, and for all else `base` decides. Over `satf` this is the SPCTF of Worthington, Ganger and Patt, over `aged_satf` their
 //! ASPCTF.
 //!
 //! A stream that reads on always has its next block there, so others would wait as long as it goes on. After `in_row` hits in a row with others
 //! waiting, `base` decides once. With `aged_satf` that bounds every wait; with `satf` no more than `satf` does.
 //!
+//! A drive without a buffer has nothing, and what is in a drive that holds several commands, or under an oracle that guesses by distance, its host does not
+//! know: then it is its base.
+//!
 //! Source: Worthington, Ganger and Patt, "Scheduling algorithms for modern disk drives", SIGMETRICS 1994, section 5; the limit is ours. Cost: that of
 //! `base`, and O(log n) for each segment of the buffer.
+
+use std::ops::Range;
 
 use crate::contract::{Next, Scheduler, View};
 use crate::ids::IoId;
@@ -47,19 +52,14 @@ impl Keyed for Read {
     }
 }
 
-/// Reads that the drive has.
-#[derive(Clone, Copy, Default)]
-struct Hits {
-    oldest: Option<Read>,
-    count: usize,
-}
-
 struct HitsFirst {
     /// Has everything that waits.
     base: Box<dyn Scheduler>,
     reads: Sorted<Read>,
     /// The same reads by name, as the base has them.
     ios: Vec<Option<Io>>,
+    /// What the drive has, in order, where no two overlap. Filled for a decision.
+    there: Vec<Range<Pba>>,
     /// How many may go in a row while others wait; 0 for no limit.
     in_row: u64,
     row: u64,
@@ -73,32 +73,52 @@ impl HitsFirst {
             base: (base.build)(&base.card().check(&[])?, env)?,
             reads: Sorted::default(),
             ios: Vec::new(),
+            there: Vec::new(),
             in_row: knobs.integer("in_row"),
             row: 0,
             hits: 0,
         }))
     }
 
-    /// Reads that wait and that the drive has.
-    fn there(&self, view: &View<'_>) -> Hits {
-        let mut hits = Hits::default();
+    /// Asks what the drive has.
+    fn ask(&mut self, view: &View<'_>) {
+        let there = &mut self.there;
+        there.clear();
         if self.reads.is_empty() {
-            return hits;
+            return;
         }
         view.oracle.buffered(view.now, &mut |run| {
-            let mut cursor = self.reads.seek(&(run.start, 0));
-            while let Some(read) = self.reads.at(cursor).filter(|read| read.at < run.end) {
-                hits.count += 1;
-                if hits
-                    .oldest
-                    .is_none_or(|oldest| read.sequence < oldest.sequence)
-                {
-                    hits.oldest = Some(*read);
-                }
-                cursor = self.reads.after(cursor);
+            if !run.is_empty() {
+                there.push(run);
             }
         });
-        hits
+        join(there);
+    }
+
+    /// The first read in a run of blocks.
+    fn first_in(&self, run: &Range<Pba>) -> Option<Read> {
+        let cursor = self.reads.seek(&(run.start, 0));
+        let read = self.reads.at(cursor).copied();
+        read.filter(|read| read.at < run.end)
+    }
+
+    /// The read that goes next of those that the drive has: the first of each run, of these the oldest.
+    fn hit(&self) -> Option<Read> {
+        let firsts = self.there.iter().filter_map(|run| self.first_in(run));
+        firsts.min_by_key(|read| read.sequence)
+    }
+
+    /// Whether something waits that the drive does not have.
+    fn others_wait(&self) -> bool {
+        let ends = self.there.iter().map(|run| run.end);
+        let begins = std::iter::once(Pba(0)).chain(ends);
+        let mut starts = self
+            .there
+            .iter()
+            .map(|run| run.start)
+            .chain([Pba(u64::MAX)]);
+        let mut between = begins.filter_map(|begin| Some(begin..starts.next()?));
+        self.base.len() > self.reads.len() || between.any(|run| self.first_in(&run).is_some())
     }
 
     /// A read does not wait any more.
@@ -108,6 +128,18 @@ impl HitsFirst {
         assert!(taken.is_some(), "{id:?} does not wait by its block");
         Some(io)
     }
+}
+
+/// Makes one run of those that overlap: two segments may have the same blocks, and a read of these waits once.
+fn join(runs: &mut Vec<Range<Pba>>) {
+    runs.sort_unstable_by_key(|run| run.start);
+    runs.dedup_by(|next, before| {
+        let joins = next.start <= before.end;
+        if joins {
+            before.end = before.end.max(next.end);
+        }
+        joins
+    });
 }
 
 impl Scheduler for HitsFirst {
@@ -136,15 +168,16 @@ impl Scheduler for HitsFirst {
     }
 
     fn next(&mut self, view: &View<'_>) -> Next {
-        let Hits { oldest, count } = self.there(view);
-        let others = self.base.len() > count;
-        let may = self.in_row == 0 || self.row < self.in_row || !others;
-        if let Some(read) = oldest.filter(|_| may) {
-            let io = self.forget(read.id).expect("it waits");
-            self.base.withdraw(view.now, &io);
-            self.row = if others { self.row + 1 } else { 0 };
-            self.hits += 1;
-            return Next::Start(read.id);
+        self.ask(view);
+        if let Some(read) = self.hit() {
+            let others = self.in_row > 0 && self.others_wait();
+            if !others || self.row < self.in_row {
+                let io = self.forget(read.id).expect("it waits");
+                self.base.withdraw(view.now, &io);
+                self.row = if others { self.row + 1 } else { 0 };
+                self.hits += 1;
+                return Next::Start(read.id);
+            }
         }
         let next = self.base.next(view);
         if let Next::Start(id) | Next::Place(id, _) | Next::Land(id, _) = next {
@@ -206,6 +239,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
 mod tests {
     use super::super::desk::Desk;
     use super::super::desk::Did::Read;
+    use super::*;
 
     /// A disk that reads on as far as it may, with a turn of 10 ms and ten blocks a track.
     const READS_ON: &str = "
@@ -246,7 +280,7 @@ mod tests {
         desk.step();
         // It has read on to block 7 by 8 ms. Block 15 is at hand, and older.
         let desk = desk.wait_ms(5).reads(&[15, 4, 3]);
-        assert_eq!(desk.order(), [4, 3, 15]);
+        assert_eq!(desk.order(), [3, 4, 15]);
     }
 
     #[test]
@@ -261,6 +295,14 @@ mod tests {
         // Behind blocks 3 and 4 the base decides, and block 7 passes before 65 does.
         assert_eq!(of("2"), [2, 3, 4, 7, 5, 6, 65]);
         assert_eq!(of("4"), [2, 3, 4, 5, 6, 65, 7]);
+    }
+
+    #[test]
+    fn what_two_segments_have_is_there_once() {
+        let run = |blocks: Range<u64>| Pba(blocks.start)..Pba(blocks.end);
+        let mut runs = [5..9, 20..22, 3..6, 4..5, 9..10].map(run).to_vec();
+        join(&mut runs);
+        assert_eq!(runs, [3..10, 20..22].map(run));
     }
 
     #[test]

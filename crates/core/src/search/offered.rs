@@ -73,7 +73,7 @@ impl Reach {
         let blocks = Blocks(span.end - span.start);
         let geometry = arm
             .and_then(Arm::geometry)
-            .filter(|_| blocks.0 < capacity.0 / Reach::WIDEST)
+            .filter(|_| blocks.0 > 0 && blocks.0 < capacity.0 / Reach::WIDEST)
             .filter(|geometry| !geometry.remapped(Pba(span.start), blocks));
         let Some(geometry) = geometry else {
             let (low, high) = (0, u32::MAX);

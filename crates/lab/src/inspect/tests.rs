@@ -208,7 +208,7 @@ fn the_text_has_every_line_and_the_json_every_key() {
     let text = found.to_string();
     for part in [
         "20,000 in 49.998 s",
-        "75.0 % of requests",
+        "75.0 % of reads and writes",
         "cc1 (15,000)",
         "working set   ",
         "median 4 KiB",

@@ -63,6 +63,9 @@ pub struct Wanted {
     pub jobs: Option<usize>,
     /// What is done about a long load that offers clearly more than the drives can do.
     pub overload: Overload,
+    /// Whether a trace that is too long for some of the volumes is fitted to the smallest of them for all. Not where runs are kept one by one: what
+    /// each serves would hang on who was beside it.
+    pub fit_alike: bool,
     /// Is told at once what must be known before the end of long runs.
     pub tell: Option<fn(&str)>,
     /// One row a request into this Parquet file.
@@ -88,9 +91,8 @@ pub fn compare(
         return Err(ConfigError::value("blktrace schedule", &runs, "a single run").into());
     }
     let (mut settled, drive_chosen) = default_drive::settle(points, trace, wanted.tell)?;
-    prepare::fit_alike(&mut settled, trace)?;
+    prepare::fit_and_check(&mut settled, trace, wanted.fit_alike)?;
     let points = settled.as_slice();
-    prepare::check(points, trace)?;
     let files = RowFiles::create(wanted.requests.as_ref(), wanted.commands.as_ref())?;
     let pool = threads(wanted.jobs)?;
     let grid = Grid {

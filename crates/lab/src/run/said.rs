@@ -286,19 +286,29 @@ fn hardly_offered(run: &Run) -> Option<Warning> {
     let key = <dyn Placement as Kind>::CARD.key;
     let count = |name: &str| Some(run.measure(key, name)?.value() as u64);
     let (offered, stayed) = (count("range_writes")?, count("in_place")?);
+    let place = &run.config[key];
+    // One for each copy, where what stays is counted once.
+    let offered = offered / place["copies"].as_u64().unwrap_or(1);
     let told = match (offered, stayed) {
         (0, 0) => "nothing was written, so nothing could move".to_owned(),
-        _ if stayed > offered => {
-            let unit = run.config[key]["unit_blocks"].as_u64().unwrap_or(0);
-            format!(
-                "{} of {} were offered nothing and went where their data lie, as they are longer than what is free there, no whole units of {}, \
-                 or told to: a smaller unit_blocks, or a wider offer, lets more of them move",
-                grouped(stayed),
-                counted(offered + stayed, "write"),
-                counted(unit, "block")
-            )
+        _ if stayed <= offered => return None,
+        _ => {
+            let all = counted(offered + stayed, "write");
+            let why = match place["within"].as_str() {
+                Some("told") => {
+                    "since the trace does not say that they may move, or they do not fit".to_owned()
+                }
+                _ => {
+                    let unit = counted(place["unit_blocks"].as_u64().unwrap_or(0), "block");
+                    format!(
+                        "since they are no whole units of {unit}, or longer than what is free where they may go; with a smaller unit_blocks, or a wider \
+                         offer, more of them move"
+                    )
+                }
+            };
+            let stayed = grouped(stayed);
+            format!("{stayed} of {all} went where their data lie, {why}")
         }
-        _ => return None,
     };
     Some(Warning::new(WarningKind::HardlyOffered, told).of_run(&run.label))
 }
@@ -507,7 +517,7 @@ fn lost(tally: Tally) -> Vec<Warning> {
         (
             WarningKind::Fitted,
             tally.moved,
-            "requests were put elsewhere, since the trace has addresses beyond the drive (--fit wrap, scale)",
+            "requests were put elsewhere, since the trace has addresses beyond the drive, or beyond the smallest that is compared (--fit wrap, scale)",
         ),
         (
             WarningKind::WithoutPreflush,

@@ -260,7 +260,7 @@ fn flags_are_words_or_bits() {
 #[test]
 fn a_column_says_how_far_a_write_may_move() {
     let flags = |field: &str| {
-        let table = format!("time_us,op,offset,len,offer\n1,W,0,512,{field}\n");
+        let table = format!("time_us,op,offset,len,may_move\n1,W,0,512,{field}\n");
         let sink = read(&FORMAT, &table);
         sink.records.first().map(|record| record.flags)
     };
@@ -269,20 +269,20 @@ fn a_column_says_how_far_a_write_may_move() {
     }
     assert_eq!(flags("\"Group\""), Some(Flags::OFFER_GROUP));
     assert_eq!(flags(""), Some(Flags::default()));
-    let sink = read(&FORMAT, "time_us,op,offset,len,offer\n1,W,0,512,drive\n");
+    let sink = read(&FORMAT, "time_us,op,offset,len,may_move\n1,W,0,512,drive\n");
     assert_eq!(
         told(&sink),
-        ["line 2: column 5 (offer) is `drive`, allowed is none, track, group, disk, or nothing"]
+        ["line 2: column 5 (may_move) is `drive`, allowed is none, track, group, disk, or nothing"]
     );
     let said = read_with(
         &FORMAT,
         b"1,W,0,512,disk\n",
-        &columns("ts=1:us,op=2,offset=3,len=4,offer=5"),
+        &columns("ts=1:us,op=2,offset=3,len=4,may_move=5"),
     );
     assert_eq!(said.records[0].flags, Flags::OFFER_DISK);
     // Two that contradict each other are none.
     let both = |flags: &str, offer: &str| {
-        let table = format!("time_us,op,offset,len,flags,offer\n1,W,0,512,{flags},{offer}\n");
+        let table = format!("time_us,op,offset,len,flags,may_move\n1,W,0,512,{flags},{offer}\n");
         read(&FORMAT, &table).records.len()
     };
     assert_eq!(both("fua|offer_track", "track"), 1);

@@ -349,7 +349,7 @@ fn a_column_of_others_says_how_far_a_write_may_move() {
             ("op", column(StringArray::from(vec!["W"; 5]))),
             ("offset", column(UInt64Array::from(vec![0; 5]))),
             ("size", column(UInt64Array::from(vec![512; 5]))),
-            ("offer", column(StringArray::from(words))),
+            ("may_move", column(StringArray::from(words))),
         ],
     );
     let (records, header) = read(&path, &OpenOptions::default()).unwrap();

@@ -19,6 +19,8 @@
 //! that may be overwritten; fresher data beat older data; nothing useful is overwritten while something useless
 //! can be. Costs a walk over all segments for every command.
 
+use std::ops::Range;
+
 use super::firmware::Firmware;
 use crate::io::Unwritten;
 use crate::op::Op;
@@ -225,6 +227,18 @@ impl Buffer {
             answers && self.dedicated != Some(*index)
         };
         self.segments.iter().enumerate().filter(answers)
+    }
+
+    /// The first run of these blocks that a read has to wait for, as it is to be written and does not answer.
+    pub(super) fn in_the_way(&self, firmware: &Firmware, blocks: Range<u64>) -> Option<Range<u64>> {
+        let Range { start, end } = blocks;
+        let answer = firmware.buffer.read_hits_on_writes;
+        let others = self.segments.iter().enumerate().filter(|(index, segment)| {
+            let answers = answer && self.dedicated != Some(*index);
+            start < end && segment.unwritten() && !answers && segment.overlaps(start, end)
+        });
+        let others = others.map(|(_, segment)| segment.first.max(start)..segment.end);
+        others.min_by_key(|others| others.start)
     }
 
     /// Which segment a write of `first..end` gets.

@@ -47,7 +47,7 @@ pub(super) const KNOBS: &[Knob] = &[
         "within",
         "group",
         &["track", "group", "disk", "told"],
-        "how far from its home a write may land of which its client does not say it; told: nowhere else, as only what is said counts",
+        "how far from its home a write may land of which the load says nothing; told: it stays, and only writes move of which the load says how far",
     ),
     Knob::number(
         "dilution",
@@ -135,7 +135,7 @@ pub(super) fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placem
             let allowed = "group or disk: the drive has no tracks";
             return Err(ConfigError::value("within", "track", allowed).into());
         }
-        ("track", _) | ("told", Some(_)) => Within::Track,
+        ("track", _) => Within::Track,
         ("group" | "told", _) => Within::Group,
         _ => Within::Disk,
     };

@@ -2,7 +2,7 @@
 //!
 //! What a trace would gain from range writes. The host keeps a map of where each unit of the volume lies. A write of whole units offers what is free on the track, in the group or on the drive of
 //! their homes, lands there in one piece, and only then does the map name the new place and the old one become free. So data stay where the host wants
-//! them, roughly, and the drive has a choice; eager writing has more choice and keeps no order, `linear` has none. Nothing is as near as a home: the wider the offer, the sooner
+//! them, roughly, and the drive has a choice; eager writing has more choice and keeps no order, `linear` has none. The wider the offer, the sooner
 //! a write begins, and the more scattered is what is read in a row afterwards.
 //!
 //! Of each group (or of as many units as the shortest track has, with `within=track`) a share is free in the beginning ([`homes`]). If nothing near has room, the next wider region is offered: the group, then
@@ -54,6 +54,9 @@ use homes::Homes;
 use per_drive::PerDrive;
 use reading::Reading;
 use writing::{InPlace, Piece, Writing};
+
+/// Writes with copies that share so many blocks follow each other.
+const ORDERED: Blocks = Blocks(8);
 
 /// How far from its home a write may land.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -315,11 +318,15 @@ impl Offering {
 
 impl Placement for Offering {
     fn shape(&self) -> Shape {
-        let chunk = Blocks(self.chunk);
+        let unit = Blocks(self.chunk);
         Shape {
             drives: self.drives.len() as u16,
-            chunk,
-            stripe: chunk,
+            // Drives end two writes to the same blocks in different orders. Smaller units than this are ordered by so many blocks, as mirrors are.
+            chunk: match self.spread.copies {
+                1 => unit,
+                _ => unit.max(ORDERED),
+            },
+            stripe: unit,
             spare_time: self.spread.copies > 1,
             // As far as a write goes that finds no room nearby.
             places: self.drives[0].space.units(),
@@ -387,8 +394,9 @@ impl Placement for Offering {
         _drives: &dyn Drives,
         out: &mut Plan,
     ) {
-        if let Underway::Write(piece) = self.underway.remove(tag.0 as usize) {
-            self.never_written(piece);
+        match self.underway.remove(tag.0 as usize) {
+            Underway::Write(piece) => self.never_written(piece),
+            other => panic!("{other:?} waits for nothing that could fail"),
         }
         self.let_others_go(drive, out);
     }

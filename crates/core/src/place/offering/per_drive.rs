@@ -26,6 +26,8 @@ struct Readers {
     count: u32,
     /// Its unit of the volume has moved: it becomes free with the last of them.
     left: bool,
+    /// But not that: nobody has it any more.
+    retired: bool,
 }
 
 impl Keyed for Readers {
@@ -150,6 +152,11 @@ impl PerDrive {
             if self.space.is_free(unit) && self.retired < most {
                 self.space.take(unit);
                 self.retired += 1;
+            } else if let Some(readers) = self.readers.take(&unit) {
+                let retires = readers.left && !readers.retired && self.retired < most;
+                let retired = readers.retired || retires;
+                self.readers.insert(Readers { retired, ..readers });
+                self.retired += u64::from(retires);
             }
         }
     }
@@ -175,6 +182,7 @@ impl PerDrive {
                 place,
                 count: 0,
                 left: false,
+                retired: false,
             };
             let readers = self.readers.take(&place).unwrap_or(none);
             let count = readers.count + 1;
@@ -191,7 +199,9 @@ impl PerDrive {
                 self.readers.insert(Readers { count, ..readers });
             } else if readers.left {
                 self.left -= 1;
-                self.space.release(place);
+                if !readers.retired {
+                    self.space.release(place);
+                }
             }
         }
     }
@@ -283,6 +293,15 @@ mod tests {
             !lies && !is_read && !self.retired.contains(&place)
         }
 
+        /// At most so many places are retired, and none where something lies.
+        fn retire(&mut self, place: u64, most: u64) {
+            let holds = self.places.contains(&Some(place));
+            let gone = holds || self.retired.contains(&place);
+            if !gone && (self.retired.len() as u64) < most {
+                self.retired.push(place);
+            }
+        }
+
         /// Places that are read from, and nothing lies there.
         fn left(&self, places: u64) -> u64 {
             let left = (0..places).filter(|place| {
@@ -291,6 +310,24 @@ mod tests {
             });
             left.count() as u64
         }
+    }
+
+    /// A write in place has failed while the same was read: what lies there is not known, and nobody is to have it.
+    #[test]
+    fn a_place_that_may_be_bad_is_not_free_when_its_reads_have_ended() {
+        let homes = Homes::new(40, 10, 10.0 / 7.0).expect("it is a pattern");
+        let mut drive = PerDrive::new(40, 8, homes);
+        let free = drive.space.free();
+        drive.read_begins(3..4);
+        drive.read_begins(3..4);
+        assert_eq!(drive.leaves(3), Some(3));
+        drive.retire(3..4);
+        drive.audit(0);
+        drive.read_ended(3..4);
+        drive.read_ended(3..4);
+        drive.audit(0);
+        assert!(!drive.space.is_free(3));
+        assert_eq!((drive.space.free(), drive.left), (free, 0));
     }
 
     #[test]
@@ -331,12 +368,8 @@ mod tests {
                         let read = twin.reads.swap_remove(read as usize);
                         drive.read_ended(read);
                     }
-                    5 if rng.chance(0.1) => {
-                        // At most a quarter of the units that were free at first.
-                        let most = (UNITS - homes.volume()) / 4;
-                        if twin.is_free(place) && (twin.retired.len() as u64) < most {
-                            twin.retired.push(place);
-                        }
+                    5 if rng.chance(0.2) => {
+                        twin.retire(place, (UNITS - homes.volume()) / 4);
                         drive.retire(place..place + 1);
                     }
                     _ => {}

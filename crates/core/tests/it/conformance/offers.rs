@@ -262,6 +262,8 @@ fn reaches_no_farther_than_told(
     let one_by_one = span.clone().any(|at| geometry.remapped(Pba(at), Blocks(1)));
     let blocks = Blocks(span.end - span.start);
     assert_eq!(geometry.remapped(Pba(span.start), blocks), one_by_one);
+    let anywhere = [0, u32::MAX - 1].map(|from| reach.distance(from)) == [0, 0];
+    assert!(anywhere || !one_by_one, "{reach:?} of what lies elsewhere");
 }
 
 /// The drive has carried it out, and says nothing more.
@@ -275,4 +277,20 @@ fn done(command: &Command) -> DriveDone {
         cost: Cost::default(),
         arm: None,
     }
+}
+
+/// One that fits nowhere in what it offers is out of nobody's reach.
+#[test]
+fn an_offer_without_room_is_said_nothing_of() {
+    let (_, blueprint) = (0..).find_map(drive_of).expect("a drive");
+    let oracle = blueprint.exact();
+    let offer = Offer::list(std::iter::once(4..8).collect(), 1).unwrap();
+    let taken = Taken::default();
+    let legal = Legal::new(&offer, 5, &taken, 0);
+    assert!(legal.span().is_empty());
+    let reach = Reach::of(&legal, oracle.arm(), blueprint.capacity());
+    assert_eq!(
+        [0, 7, u32::MAX - 1].map(|from| reach.distance(from)),
+        [0; 3]
+    );
 }

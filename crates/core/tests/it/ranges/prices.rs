@@ -2,11 +2,13 @@
 
 use std::cell::Cell;
 use std::ops::Range;
+use std::sync::Arc;
 
-use nearslot_core::contract::{Arm, Geometry, Oracle};
+use nearslot_core::contract::{Arm, Geometry, Next, Oracle, View};
 use nearslot_core::freemap::FreeMap;
-use nearslot_core::io::Command;
-use nearslot_core::offer::{Legal, Offer, Taken};
+use nearslot_core::ids::{IoId, StreamId};
+use nearslot_core::io::{Command, Io};
+use nearslot_core::offer::{Legal, Offer, OfferId, Offers, Taken};
 use nearslot_core::op::Op;
 use nearslot_core::position::{
     ArmPosition, Arrival, Candidate, Choice, FreePlace, Landing, Place, Predicted, Search,
@@ -14,9 +16,10 @@ use nearslot_core::position::{
 use nearslot_core::rng::Rng;
 use nearslot_core::search::offered::by_track;
 use nearslot_core::sorted::Sorted;
+use nearslot_core::stream::Streams;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
-use crate::support::{DISK, blueprint};
+use crate::support::{DISK, blueprint, scheduler};
 
 /// Blocks of a track.
 const TRACK: u64 = 1_000;
@@ -28,14 +31,19 @@ const TRACKS: u64 = 4 * 160;
 struct Counting {
     arm: Box<dyn Arm>,
     prices: Cell<u64>,
+    /// Where a read would begin its way, if elsewhere than a write.
+    reads_from: Option<ArmPosition>,
 }
 
 impl Counting {
     fn new() -> Counting {
         let disk = DISK.replace("sectors_per_track = 20", "sectors_per_track = 1000");
         let arm = blueprint(&disk).exact_arm().expect("a disk has an arm");
-        let prices = Cell::new(0);
-        Counting { arm, prices }
+        Counting {
+            arm,
+            prices: Cell::new(0),
+            reads_from: None,
+        }
     }
 
     /// What is nearest of these blocks, and the prices that were asked for.
@@ -76,6 +84,10 @@ impl Oracle for Counting {
         self.arm.nearest_offered(now, before, legal)
     }
 
+    fn arm(&self) -> Option<&dyn Arm> {
+        Some(self)
+    }
+
     fn started(&mut self, now: Instant, command: &Command) {
         self.arm.started(now, command);
     }
@@ -83,7 +95,11 @@ impl Oracle for Counting {
 
 impl Arm for Counting {
     fn position(&self) -> ArmPosition {
-        self.arm.position()
+        self.reads_from.unwrap_or_else(|| self.arm.position())
+    }
+
+    fn writes_from(&self) -> ArmPosition {
+        self.arm.writes_from()
     }
 
     fn geometry(&self) -> Option<&dyn Geometry> {
@@ -160,4 +176,63 @@ fn a_search_costs_at_most_a_price_a_track_and_stops_where_the_seek_alone_takes_l
     let of_all = (tracks_of_all, prices_of_all, bounded_of_all);
     assert!(prices_of_all * 20 < tracks_of_all, "{of_all:?}");
     assert!(bounded_of_all <= prices_of_all, "{of_all:?}");
+}
+
+/// A drive that gathers writes has its arm elsewhere for a write than for a read, and it is the writes that are asked how far they are.
+#[test]
+fn how_far_an_offer_is_counts_from_where_writes_begin() {
+    let far = ArmPosition {
+        cylinder: 159,
+        surface: 0,
+    };
+    let mut rng = Rng::stream(3, "prices");
+    for _ in 0..200 {
+        let mut offers = Offers::default();
+        let mut scheduler = scheduler("satf", &*blueprint(DISK));
+        let mut arm = Counting::new();
+        let mut nearest = Vec::new();
+        for (number, cylinder) in [rng.below(8), 20 + rng.below(130)].into_iter().enumerate() {
+            let begin = cylinder * 4 * TRACK;
+            let range = begin..begin + 4 * TRACK;
+            let offer = Arc::new(Offer::list(std::iter::once(range.clone()).collect(), 1).unwrap());
+            let io = waiting(number as u32, offers.make(offer, 1, 0), &arm, begin);
+            scheduler.insert(Instant::ZERO, &io, &Streams::default());
+            nearest.push(arm.search(range, (Instant::ZERO, Instant::NEVER)).1);
+        }
+        arm.reads_from = Some(far);
+        let view = View {
+            now: Instant::ZERO,
+            oracle: &arm,
+            capacity: Blocks(TRACKS * TRACK),
+            free: None,
+            offers: offers.within(None),
+            in_flight: 0,
+            depth: 1,
+        };
+        let first = u32::from(nearest[1] < nearest[0]);
+        let next = scheduler.next(&view);
+        assert!(
+            matches!(next, Next::Land(IoId(id), _) if id == first),
+            "{next:?}"
+        );
+    }
+}
+
+/// A range write that waits.
+fn waiting(id: u32, offer: OfferId, arm: &Counting, at: u64) -> Io {
+    Io {
+        id: IoId(id),
+        sequence: u64::from(id),
+        stream: StreamId(0),
+        op: Op::Write,
+        at: Pba(at),
+        open: false,
+        offer: Some(offer),
+        len: Blocks(1),
+        arrived: Instant::ZERO,
+        priority: 0,
+        place: arm.locate(Pba(at)),
+        fua: false,
+        sync: false,
+    }
 }

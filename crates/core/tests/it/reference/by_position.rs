@@ -2,9 +2,10 @@
 
 use nearslot_core::contract::{Next, View};
 use nearslot_core::io::Io;
+use nearslot_core::op::Op;
 use proptest::prelude::*;
 
-use crate::reference::twin::{Definition, Queue, compare, steps};
+use crate::reference::twin::{Definition, Queue, Step, compare, steps};
 
 /// The least positioning time, less what waiting makes up for; of equals the oldest.
 struct Satf {
@@ -27,6 +28,75 @@ impl Definition for Satf {
     }
 }
 
+/// What the drive has goes first, but for every so many in a row while others wait.
+struct HitsFirst {
+    base: Satf,
+    in_row: u64,
+    row: u64,
+}
+
+impl HitsFirst {
+    /// Blocks of which a read needs no arm, as runs of which none touches another.
+    fn there(view: &View<'_>) -> Vec<(u64, u64)> {
+        let mut runs: Vec<(u64, u64)> = Vec::new();
+        view.oracle.buffered(view.now, &mut |run| {
+            let mut new = (run.start.0, run.end.0);
+            // Whatever it touches becomes one with it.
+            while let Some(index) = runs.iter().position(|run| run.0 <= new.1 && new.0 <= run.1) {
+                let other = runs.remove(index);
+                new = (new.0.min(other.0), new.1.max(other.1));
+            }
+            runs.push(new);
+        });
+        runs
+    }
+}
+
+impl Definition for HitsFirst {
+    fn choose(&mut self, queue: &Queue, view: &View<'_>) -> Result<usize, Next> {
+        let runs = HitsFirst::there(view);
+        let run_of = |io: &Io| {
+            let mut runs = runs.iter();
+            let holds = runs.position(|run| (run.0..run.1).contains(&io.at.0));
+            holds.filter(|_| io.op == Op::Read)
+        };
+        // The first of each run, and of these the oldest.
+        let is_first = |io: &Io| {
+            let of_run = queue.iter().filter(|other| run_of(other) == run_of(io));
+            of_run.map(|io| (io.at, io.sequence)).min() == Some((io.at, io.sequence))
+        };
+        let all = queue.iter().enumerate();
+        let hits = all.filter(|(_, io)| run_of(io).is_some() && is_first(io));
+        let hit = hits.min_by_key(|(_, io)| io.sequence);
+        let others = queue.iter().any(|io| run_of(io).is_none());
+        let may = self.in_row == 0 || !others || self.row < self.in_row;
+        if let Some((index, _)) = hit.filter(|_| may) {
+            let counts = others && self.in_row > 0;
+            self.row = if counts { self.row + 1 } else { 0 };
+            return Ok(index);
+        }
+        self.row = 0;
+        self.base.choose(queue, view)
+    }
+}
+
+/// The same with any others beside hits (0), with reads alone (1), or with reads of one block and writes (2).
+fn with_others(mut steps: Vec<Step>, who: u8) -> Vec<Step> {
+    for step in &mut steps {
+        let Step::Arrive(asks) = step else {
+            continue;
+        };
+        for ask in asks {
+            match (who, ask.op) {
+                (1, _) => ask.op = Op::Read,
+                (2, Op::Read) => (ask.at, ask.len) = (640, 8),
+                _ => {}
+            }
+        }
+    }
+    steps
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -44,6 +114,19 @@ proptest! {
     #[test]
     fn aged_satf_over_noise(steps in steps()) {
         compare("aged_satf", "noisy", &steps, || Satf { weight_ns_per_s: 6_000_000 });
+    }
+
+    #[test]
+    fn hits_first(steps in steps(), in_row in 0..6u64, weight in prop_oneof![Just(0), Just(6)], who in 0..3u8) {
+        let steps = with_others(steps, who);
+        let base = ["satf", "aged_satf"][usize::from(weight > 0)];
+        let part = format!("hits_first:in_row={in_row}:base={base}");
+        let definition = || HitsFirst {
+            base: Satf { weight_ns_per_s: weight * 1_000_000 },
+            in_row,
+            row: 0,
+        };
+        compare(&part, "exact", &steps, definition);
     }
 
     #[test]

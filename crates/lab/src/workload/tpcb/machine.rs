@@ -225,7 +225,7 @@ impl Machine {
                         let commit = self.tables.home(page);
                         self.release(commit);
                     }
-                    // Its blocks of the journal stay in use: one that needs them ends, as ext3 does when a checkpoint fails.
+                    // A checkpoint has failed: a journal that waits for room ends then, as ext3's does.
                     false if self.doing == Doing::Room => return self.over = true,
                     false => self.tables.failed(now, page),
                 }

@@ -84,8 +84,8 @@ impl Made {
         }
         let first = wanted(&scenario);
         let trace = rng.chance(0.5).then(|| trace(rng, first));
-        if trace.is_some() {
-            scenario += &replay(rng);
+        if let Some(trace) = &trace {
+            scenario = without_writes(&scenario, trace.contains(",W,")) + &replay(rng);
         } else {
             let load = synthetic(rng, seed, (&mut drive, &knobs), &mut parts);
             if makes_offers(&load) || !zones.is_empty() {
@@ -98,6 +98,7 @@ impl Made {
             if load.starts_with("tpcb") {
                 scenario = on_a_roomy_drive(&scenario, &mut drive, &knobs);
             }
+            scenario = fitting(&scenario, &load);
             let _ = writeln!(scenario, "workload = '{load}'");
         }
         Made {
@@ -404,7 +405,7 @@ fn settings(rng: &mut Rng, knobs: &[Knob], share: f64) -> String {
         let cap = COSTLY.iter().find(|(name, _)| *name == knob.name);
         let cap = cap.map_or(f64::INFINITY, |(_, cap)| *cap);
         // Without a queue there is nothing to sort, without map sectors nowhere to put them, only a log has a home, one unit has one context, one array has every turn,
-        // and units need all the room there is.
+        // units need all the room there is, and stripes hold whole units.
         let idle = knob.name == SCHED_KNOB && !text.contains(DEPTH_KNOB)
             || knob.name == "map_tracks" && !text.contains("map=virtual_log")
             || knob.name == "targets_ms"
@@ -413,6 +414,7 @@ fn settings(rng: &mut Rng, knobs: &[Knob], share: f64) -> String {
             || knob.name == "nvram_entries" && text.contains("home=drive")
             || knob.name == "contexts" && !text.contains(":bsu=")
             || knob.name == "span" && knobs.iter().any(|knob| knob.name == "bsu")
+            || knob.name == "stripe_kib" && knobs.iter().any(|knob| knob.name == "unit_blocks")
             || OF_LOG.contains(&knob.name) && !text.contains("map=log")
             || knob.name.starts_with("hot_") && !text.contains("locality=hot_cold")
             || knob.name == "zipf_exponent" && !text.contains("locality=zipf");
@@ -467,9 +469,37 @@ fn wanted(scenario: &str) -> &'static [&'static str] {
     }
 }
 
+/// A scenario without what its load refuses, of which the settings were chosen before.
+fn fitting(scenario: &str, load: &str) -> String {
+    let mut scenario = scenario.to_owned();
+    if ["host", "tpcb", "filesystem"]
+        .iter()
+        .any(|open| load.starts_with(open))
+    {
+        // Nobody knows how many requests they will have been.
+        scenario = scenario.replace("warmup = '10%'", "warmup = 'auto'");
+    }
+    let reads_only = !load.contains("read_share") || load.contains("read_share=1");
+    let any = ["iometer", "poisson"]
+        .iter()
+        .any(|one| load.starts_with(one));
+    without_writes(&scenario, !(any && reads_only))
+}
+
+/// Where nothing is written a cache has nothing to do about that.
+fn without_writes(scenario: &str, writes: bool) -> String {
+    match writes {
+        true => scenario.to_owned(),
+        false => scenario.replace(":writes=update", ""),
+    }
+}
+
+/// How far writes of a trace may move, in turns.
+const MAY_MOVE: [&str; 7] = ["", "none", "track", "", "group", "disk", ""];
+
 /// A small trace with odd sizes.
 fn trace(rng: &mut Rng, first: &[&str]) -> String {
-    let mut text = "ts_us,op,offset,len\n".to_owned();
+    let mut text = "ts_us,op,offset,len,may_move\n".to_owned();
     let span = one(rng, &[40, 2_000, 100_000]);
     let (mut now, mut next) = (0.0, 0);
     for _ in 0..one(rng, &[1, 2, 30, 150]) {
@@ -484,12 +514,14 @@ fn trace(rng: &mut Rng, first: &[&str]) -> String {
         let number = text.lines().count() - 1;
         match one(rng, &["R", "R", "W", "W", "W", "F", "D"]) {
             "F" if rng.chance(0.5) && number >= first.len() => {
-                let _ = writeln!(text, "{now:.3},F,0,0");
+                let _ = writeln!(text, "{now:.3},F,0,0,");
             }
             op => {
                 let op = if op == "F" { "R" } else { op };
                 let op = first.get(number).copied().unwrap_or(op);
-                let _ = writeln!(text, "{now:.3},{op},{},{}", at * 512, len * 512);
+                let (offset, bytes) = (at * 512, len * 512);
+                let may_move = MAY_MOVE[number % MAY_MOVE.len()];
+                let _ = writeln!(text, "{now:.3},{op},{offset},{bytes},{may_move}");
             }
         }
     }

@@ -324,7 +324,13 @@ impl Controller {
             // What is read meanwhile pushes the oldest blocks out.
             let come = if reads_on { meanwhile } else { 0 };
             let oldest = (segment.end + come).saturating_sub(self.firmware.buffer.segment_blocks);
-            tell(Pba(segment.first.max(oldest))..Pba(end));
+            let mut from = segment.first.max(oldest);
+            // Where a read gets nothing that was written, it waits until that is on the medium.
+            while let Some(others) = self.buffer.in_the_way(&self.firmware, from..end) {
+                tell(Pba(from)..Pba(others.start));
+                from = others.end.min(end);
+            }
+            tell(Pba(from)..Pba(end));
         }
     }
 

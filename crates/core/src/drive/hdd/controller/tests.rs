@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::super::buffer::Match;
 use super::super::firmware::Firmware;
 use super::super::mech::Mechanics;
 use super::super::parameters::Parameters;
@@ -9,6 +10,7 @@ use super::Controller;
 use crate::ids::IoId;
 use crate::io::Command;
 use crate::op::{Cost, Op};
+use crate::rng::Rng;
 use crate::units::{Blocks, Instant, Pba};
 
 /// 6,000 turns a minute: a turn is 10 ms, a sector 1 ms. Track 0 holds blocks 0..10 from angle 0 on, track 1 blocks
@@ -387,11 +389,10 @@ fn a_flush_ends_all_and_a_seek_moves_the_arm() {
 /// A block is told as buffered exactly if a read of it that comes now meets a segment that has it, or comes to have it while the command is looked at.
 #[test]
 fn what_is_told_as_buffered_is_what_a_read_would_meet() {
-    use super::super::buffer::Match;
-    use crate::rng::Rng;
     const BUFFER: &str = "write_behind = 'any'";
-    let changes: [&[(&str, &str)]; 6] = [
+    let changes: [&[(&str, &str)]; 7] = [
         &[],
+        &[(BUFFER, "write_behind = 'any'\nread_hits_on_writes = false")],
         &[(
             BUFFER,
             "write_behind = 'any'\nread_hits_on_writes = true\ndedicated_write_segment = true",
@@ -425,33 +426,40 @@ fn what_is_told_as_buffered_is_what_a_read_would_meet() {
             at += len - 1;
             let now = Instant(drive.now.0 + rng.below(2) * rng.below(6_000_000));
             drive.rest_until(now);
-            let mut runs = Vec::new();
-            drive.buffered(now, &mut |run| runs.push(run));
-            let mut arrived = drive.clone();
-            arrived.rest_until(now + arrived.firmware.command);
-            for block in 0..60 {
-                let of = runs
-                    .iter()
-                    .any(|run| (run.start.0..run.end.0).contains(&block));
-                let before = drive.buffer.for_read(&drive.firmware, block, block + 1);
-                let then = arrived.buffer.for_read(&arrived.firmware, block, block + 1);
-                let meets = matches!(then.meets, Match::Whole | Match::Partial);
-                // Only where written blocks may answer do two segments have the same ones.
-                let both = drive.firmware.buffer.read_hits_on_writes;
-                if of && !(both && then.meets == Match::Collision) {
-                    assert!(meets, "block {block} of {runs:?}: {then:?}");
-                    told += 1;
-                    ahead += u64::from(before.meets == Match::Miss);
-                }
-                // Of a segment that is being filled the oldest may be left out that just stay.
-                let oldest = runs
-                    .iter()
-                    .any(|run| (1..=2).any(|gap| block + gap == run.start.0));
-                if before.meets == Match::Whole && then.meets == Match::Whole {
-                    assert!(of || oldest, "block {block} is there, told are {runs:?}");
-                }
-            }
+            let found = told_as_met(&drive, now);
+            told += found.0;
+            ahead += found.1;
         }
     }
     assert!(told > 10_000 && ahead > 50, "{told} {ahead}");
+}
+
+/// How many blocks are told as buffered, all of which a read would meet, and how many of these only when the command has been looked at.
+fn told_as_met(drive: &Controller, now: Instant) -> (u64, u64) {
+    let mut runs = Vec::new();
+    drive.buffered(now, &mut |run| runs.push(run));
+    let mut arrived = drive.clone();
+    arrived.rest_until(now + arrived.firmware.command);
+    // Only where written blocks may answer do segments stand in each other's way.
+    let may_collide = drive.firmware.buffer.read_hits_on_writes;
+    let (mut told, mut ahead) = (0, 0);
+    for block in 0..60 {
+        let mut of = runs.iter().map(|run| run.start.0..run.end.0);
+        let of = of.any(|run| run.contains(&block));
+        let before = drive.buffer.for_read(&drive.firmware, block, block + 1);
+        let then = arrived.buffer.for_read(&arrived.firmware, block, block + 1);
+        if of && !(may_collide && then.meets == Match::Collision) {
+            let meets = matches!(then.meets, Match::Whole | Match::Partial);
+            assert!(meets, "block {block} of {runs:?}: {then:?}");
+            told += 1;
+            ahead += u64::from(before.meets == Match::Miss);
+        }
+        // Of a segment that is being filled the oldest may be left out that just stay.
+        let mut gaps = runs.iter().map(|run| run.start.0.wrapping_sub(block));
+        let oldest = gaps.any(|gap| (1..=2).contains(&gap));
+        if before.meets == Match::Whole && then.meets == Match::Whole {
+            assert!(of || oldest, "block {block} is there, told are {runs:?}");
+        }
+    }
+    (told, ahead)
 }

@@ -34,6 +34,19 @@ fn ends_on(volume: &mut Offering, io: &PlannedIo, at: u64, status: Status) -> Pl
     out
 }
 
+/// Without an order two drives could end the writes of a block in two.
+#[test]
+fn writes_with_copies_follow_each_other_where_units_are_small() {
+    let homes = Homes::new(40, 10, 10.0 / 7.0).expect("it is a pattern");
+    let of = |chunk, copies| {
+        let spread = spread(1, copies);
+        let volume = Offering::blank(40, (chunk, 10 * chunk), homes, Within::Group, spread);
+        volume.shape().chunk.0
+    };
+    assert_eq!((of(1, 1), of(16, 1)), (1, 16));
+    assert_eq!((of(1, 2), of(4, 2), of(16, 2)), (8, 8, 16));
+}
+
 fn ios<const COUNT: usize>(plan: &Plan) -> [PlannedIo; COUNT] {
     let ios: Vec<PlannedIo> = plan.ios().copied().collect();
     ios.try_into()
