@@ -24,7 +24,7 @@ use crate::number::number;
 use crate::outcome::ChosenDrive;
 use crate::prepare;
 use crate::scenario::{AUTO, Load, Scenario};
-use crate::workload::fit::Mode;
+use crate::workload::fit::{Holder, Mode};
 use crate::workload::layout::Layout;
 
 /// Whether a scenario leaves its drive open.
@@ -196,8 +196,8 @@ fn hold(
             (Load::Trace(load), Some(trace)) => {
                 let mode = if whole { Mode::None } else { load.fit };
                 let what = (trace.header(), trace.summary());
-                Layout::new(load.volumes, mode, what, (stack.capacity(), disk.name))
-                    .map_err(RunError::Unfit)?;
+                let holder = Holder::over((stack.capacity(), disk.name), disk.capacity);
+                Layout::new(load.volumes, mode, what, holder).map_err(RunError::Unfit)?;
             }
             _ => drop(prepare::prepare(&scenario, trace, &stack)?),
         }

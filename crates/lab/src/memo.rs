@@ -4,6 +4,7 @@
 //! whether another one made it. Two runs that ask for the same at once: one makes it, the other waits. What was longest not
 //! asked for goes first when all together take more than a gibibyte.
 
+use std::any::Any;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use nearslot_core::registry::{Memo, Prepared};
@@ -29,6 +30,27 @@ impl Shared {
             made: Mutex::new(Vec::new()),
             bytes_max,
         }
+    }
+
+    /// What is made once for all that ask by this key, and how many bytes it takes.
+    ///
+    /// # Panics
+    /// Something of another type has this key.
+    pub(crate) fn once<T: Any + Send + Sync>(
+        &self,
+        key: &str,
+        make: impl Fn() -> T,
+        bytes: fn(&T) -> usize,
+    ) -> Arc<T> {
+        let prepared = self.get(key, &mut || {
+            let made = make();
+            Prepared {
+                bytes: bytes(&made),
+                value: Arc::new(made),
+            }
+        });
+        let made = prepared.value.downcast::<T>();
+        made.expect("no two kinds of things have the same name")
     }
 
     /// The cell of a key, which becomes the last.

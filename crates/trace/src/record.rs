@@ -129,17 +129,20 @@ impl Flags {
         found.map(|(_, flag)| *flag)
     }
 
+    /// All that say how far a write may move.
+    const ANY_OFFER: u16 =
+        Flags::STAYS.0 | Flags::OFFER_TRACK.0 | Flags::OFFER_GROUP.0 | Flags::OFFER_DISK.0;
+
     /// How many say how far a write may move.
-    pub(crate) fn offers(self) -> usize {
-        let offers = Flags::OFFERS.iter();
-        offers.filter(|(_, flag)| self.has(*flag)).count()
+    pub(crate) const fn offers(self) -> u32 {
+        (self.0 & Flags::ANY_OFFER).count_ones()
     }
 
     /// Which of [`Flags::OFFERS`] it has, by its number.
+    #[inline]
     pub fn offer(self) -> Option<usize> {
         // Hardly any trace says so.
-        let any = Flags::OFFERS.iter().fold(0, |any, (_, flag)| any | flag.0);
-        if self.0 & any == 0 {
+        if self.0 & Flags::ANY_OFFER == 0 {
             return None;
         }
         Flags::OFFERS.iter().position(|(_, flag)| self.has(*flag))

@@ -13,9 +13,8 @@
 //! What a host can know of such a drive is less ([`HostOracle`]): which commands it sent, and which have ended. Source: Serial ATA
 //! revision 3.x, native command queueing, 32 commands. O(depth) memory; a command costs what its scheduler costs.
 
-use std::ops::Range;
-
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use slab::Slab;

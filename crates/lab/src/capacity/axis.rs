@@ -5,7 +5,7 @@
 //!
 //! Fewer drives are harder. A placement takes drives in multiples of its copies; `linear`, which is one drive, is striped.
 
-use nearslot_core::config::{Assembly, PartConfig};
+use nearslot_core::config::PartConfig;
 use nearslot_core::contract::Placement;
 use nearslot_core::registry::{ConfigError, Kind, KnobKind, KnobValue, Spec, canonical};
 
@@ -14,6 +14,7 @@ use crate::load::LoadedTrace;
 use crate::run::RunError;
 use crate::scenario::{DEPTH_MAX, Load, Replay, Scenario};
 use crate::workload;
+use crate::workload::fit::Holder;
 use crate::workload::layout::{Layout, Volumes};
 
 words! {
@@ -329,12 +330,13 @@ fn fits(axis: &Axis, point: &Point, trace: &LoadedTrace, index: usize) -> Result
     let Load::Trace(load) = &scenario.load else {
         return Ok(());
     };
-    let Assembly { stack, .. } = crate::prepare::built(&scenario, Some(trace))?;
+    let made = crate::prepare::built(&scenario, Some(trace))?;
+    let (capacity, drive) = (made.stack.capacity(), made.blueprint.capacity());
     Layout::new(
         load.volumes,
         load.fit,
         (trace.header(), trace.summary()),
-        (stack.capacity(), scenario.holder()?.as_str()),
+        Holder::over((capacity, &scenario.holder()?), drive),
     )
     .map(|_| ())
     .map_err(RunError::Unfit)

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use nearslot_core::config::PartConfig;
 use nearslot_core::offer::Offer;
-use nearslot_core::registry::{ConfigError, Knob, KnobValue, Knobs, Memo, Prepared, Spec};
+use nearslot_core::registry::{ConfigError, Knob, KnobValue, Knobs, Spec};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::rng::Rng;
 use nearslot_core::units::Instant;
@@ -282,15 +282,8 @@ fn skips(shape: &Shape, env: &LoadEnv<'_>) -> Arc<Skips> {
     let below = env.drive.expect("who prepares a load tells it");
     let blocks = shape.groups() * shape.group_blocks();
     let key = format!("filesystem skips {blocks} {}", below.identity);
-    let prepared = SHARED.get(&key, &mut || {
-        let made = Skips::measure(below.blueprint, blocks);
-        Prepared {
-            bytes: made.bytes(),
-            value: Arc::new(made),
-        }
-    });
-    let made = prepared.value.downcast::<Skips>();
-    made.expect("no two kinds of things have the same name")
+    let measure = || Skips::measure(below.blueprint, blocks);
+    SHARED.once(&key, measure, Skips::bytes)
 }
 
 fn machine(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Machine, ConfigError> {

@@ -86,11 +86,8 @@ impl<'a> Holder<'a> {
 
     /// A part of it.
     pub(super) fn part(self, of: u64) -> Holder<'a> {
-        let part = |blocks: Blocks| Blocks(blocks.0 / of);
-        Holder {
-            blocks: part(self.blocks),
-            ..self
-        }
+        let blocks = Blocks(self.blocks.0 / of);
+        Holder { blocks, ..self }
     }
 
     pub(super) fn blocks(self) -> Blocks {
@@ -323,6 +320,10 @@ mod tests {
         );
         let array = told(800, 100);
         assert!(array.contains("are, of the catalog, hp-c2247a"), "{array}");
+        // A drive for each of three volumes.
+        let part = Holder::over((Blocks(300), "toys"), Blocks(100)).part(3);
+        let words = part.large_enough(8_000_000_000);
+        assert!(words.contains("seagate-cheetah-9lp"), "{words}");
     }
 
     #[test]

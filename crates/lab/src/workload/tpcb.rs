@@ -13,7 +13,7 @@ use std::sync::Arc;
 use nearslot_core::config::PartConfig;
 use nearslot_core::io::WriteCache;
 use nearslot_core::offer::Offer;
-use nearslot_core::registry::{ConfigError, Knob, Knobs, Memo, Prepared, Spec, written};
+use nearslot_core::registry::{ConfigError, Knob, Knobs, Spec, written};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Duration, Instant};
@@ -324,15 +324,8 @@ fn grid(knobs: &Knobs, region: u64) -> Result<Grid, ConfigError> {
 /// The table of a drive, measured once for all runs that ask for the same.
 fn profile(below: &Below<'_>, region: (u64, u64), grid: Grid, force: bool) -> Arc<Profile> {
     let key = format!("skiplog {region:?} {grid:?} {force} {}", below.identity);
-    let prepared = SHARED.get(&key, &mut || {
-        let made = Profile::measure(below.blueprint, region.0..region.1, grid, force);
-        Prepared {
-            bytes: made.bytes(),
-            value: Arc::new(made),
-        }
-    });
-    let made = prepared.value.downcast::<Profile>();
-    made.expect("no two kinds of things have the same name")
+    let measure = || Profile::measure(below.blueprint, region.0..region.1, grid, force);
+    SHARED.once(&key, measure, Profile::bytes)
 }
 
 fn machine(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Machine, ConfigError> {

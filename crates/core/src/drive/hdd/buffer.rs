@@ -218,26 +218,30 @@ impl Buffer {
         best.choice()
     }
 
-    /// Segments that may answer a read.
-    pub(super) fn readable(&self, firmware: &Firmware) -> impl Iterator<Item = (usize, &Segment)> {
-        let on_writes = firmware.buffer.read_hits_on_writes;
-        let answers = move |(index, segment): &(usize, &Segment)| {
-            let writes = segment.unwritten() || segment.op == Op::Write;
-            let answers = segment.state != State::Empty && (on_writes || !writes);
-            answers && self.dedicated != Some(*index)
-        };
-        self.segments.iter().enumerate().filter(answers)
+    /// Segments that hold something for a read, or for one that waits until it is written ([`Buffer::in_the_way`]).
+    pub(super) fn filled(&self) -> impl Iterator<Item = (usize, &Segment)> {
+        let all = self.segments.iter().enumerate();
+        all.filter(|(index, segment)| {
+            segment.state != State::Empty && self.dedicated != Some(*index)
+        })
     }
 
     /// The first run of these blocks that a read has to wait for, as it is to be written and does not answer.
-    pub(super) fn in_the_way(&self, firmware: &Firmware, blocks: Range<u64>) -> Option<Range<u64>> {
-        let Range { start, end } = blocks;
+    pub(super) fn in_the_way(
+        &self,
+        firmware: &Firmware,
+        blocks: &Range<u64>,
+    ) -> Option<Range<u64>> {
+        // Most of the time nothing is to be written, and then no segment is looked at.
+        if self.unwritten == 0 || blocks.is_empty() {
+            return None;
+        }
         let answer = firmware.buffer.read_hits_on_writes;
         let others = self.segments.iter().enumerate().filter(|(index, segment)| {
             let answers = answer && self.dedicated != Some(*index);
-            start < end && segment.unwritten() && !answers && segment.overlaps(start, end)
+            segment.unwritten() && !answers && segment.overlaps(blocks.start, blocks.end)
         });
-        let others = others.map(|(_, segment)| segment.first.max(start)..segment.end);
+        let others = others.map(|(_, segment)| segment.first.max(blocks.start)..segment.end);
         others.min_by_key(|others| others.start)
     }
 

@@ -12,7 +12,6 @@
 //! A price does not count that a read whose blocks are in the buffer needs no arm: see `docs/design/0008-complete-drive.md`.
 
 use std::ops::Range;
-
 use std::sync::Arc;
 
 use super::controller::{Coming, Controller, Freed, Trial};

@@ -83,7 +83,7 @@ fn units(units: Range<u64>) -> Range<u64> {
     units.start * CHUNK..units.end * CHUNK
 }
 
-/// An I/O ends at this unit of the drive; what follows.
+/// An I/O ends at this unit of its drive; what follows.
 fn ends(volume: &mut Offering, io: &PlannedIo, at: u64, status: Status) -> Plan {
     let mut out = Plan::default();
     let done = DriveDone {
@@ -95,7 +95,7 @@ fn ends(volume: &mut Offering, io: &PlannedIo, at: u64, status: Status) -> Plan 
         arm: None,
         cost: Cost::default(),
     };
-    volume.done(Instant::ZERO, io.tag, DriveId(0), &done, &Busy, &mut out);
+    volume.done(Instant::ZERO, io.tag, io.drive, &done, &Busy, &mut out);
     volume.audit();
     out
 }

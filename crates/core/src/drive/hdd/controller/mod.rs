@@ -315,7 +315,7 @@ impl Controller {
         let passes = self.access.as_ref().is_some_and(passes);
         let sector = self.mechanics.layout().sector_time(self.arm.cylinder);
         let meanwhile = self.firmware.command.0.div_ceil(sector.0.max(1));
-        for (index, segment) in self.buffer.readable(&self.firmware) {
+        for (index, segment) in self.buffer.filled() {
             let reads_on = segment.state == State::Reading
                 && self.owner == Owner::Itself(index)
                 && segment.end < segment.ahead_max;
@@ -326,7 +326,7 @@ impl Controller {
             let oldest = (segment.end + come).saturating_sub(self.firmware.buffer.segment_blocks);
             let mut from = segment.first.max(oldest);
             // Where a read gets nothing that was written, it waits until that is on the medium.
-            while let Some(others) = self.buffer.in_the_way(&self.firmware, from..end) {
+            while let Some(others) = self.buffer.in_the_way(&self.firmware, &(from..end)) {
                 tell(Pba(from)..Pba(others.start));
                 from = others.end.min(end);
             }

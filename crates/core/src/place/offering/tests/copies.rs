@@ -17,23 +17,6 @@ fn over(columns: u64, copies: u8) -> Offering {
     Offering::blank(40, (CHUNK, 10 * CHUNK), homes, within, spread)
 }
 
-/// An I/O to a drive ends at this unit of it; what follows.
-fn ends_on(volume: &mut Offering, io: &PlannedIo, at: u64, status: Status) -> Plan {
-    let mut out = Plan::default();
-    let done = DriveDone {
-        io: IoId(0),
-        op: io.op,
-        at: Pba(at * CHUNK),
-        len: io.len,
-        status,
-        arm: None,
-        cost: Cost::default(),
-    };
-    volume.done(Instant::ZERO, io.tag, io.drive, &done, &Busy, &mut out);
-    volume.audit();
-    out
-}
-
 /// Without an order two drives could end the writes of a block in two.
 #[test]
 fn writes_with_copies_follow_each_other_where_units_are_small() {
@@ -71,7 +54,7 @@ fn found(volume: &mut Offering, unit: u64) -> Vec<(u16, u64)> {
     for (io, (_, at)) in read.ios().zip(&found) {
         match io.alternative {
             true => volume.withdrawn(io.tag, io.drive),
-            false => _ = ends_on(volume, io, *at, Status::Done),
+            false => _ = ends(volume, io, *at, Status::Done),
         }
     }
     found
@@ -95,12 +78,12 @@ fn each_copy_is_a_range_write_and_lies_where_it_lands() {
         (offered(&write, &first), offered(&write, &second)),
         (10..20, 10..20)
     );
-    let ended = ends_on(&mut volume, &first, 17, Status::Done);
+    let ended = ends(&mut volume, &first, 17, Status::Done);
     assert!(ended.is_empty());
     // One copy is where it was until its write has ended.
     let read = plan(&mut volume, Op::Read, units(8..10));
     assert_eq!(reads(&read), [(0, 17, 16, false), (1, 11, 16, true)]);
-    ends_on(&mut volume, &second, 18, Status::Done);
+    ends(&mut volume, &second, 18, Status::Done);
     let read = plan(&mut volume, Op::Read, units(7..10));
     let expected = [
         (0, 10, 8, false),
@@ -122,7 +105,7 @@ fn a_read_is_cut_where_one_of_the_copies_is() {
     for (unit, places) in [(0, [7, 8]), (1, [8, 7])] {
         let writes: [PlannedIo; 2] = ios(&plan(&mut volume, Op::Write, units(unit..unit + 1)));
         for (write, place) in writes.iter().zip(places) {
-            ends_on(&mut volume, write, place, Status::Done);
+            ends(&mut volume, write, place, Status::Done);
         }
     }
     let read = plan(&mut volume, Op::Read, units(0..2));
@@ -141,8 +124,8 @@ fn a_copy_that_was_not_written_lies_nowhere_and_is_written_again() {
     for fails_first in [false, true] {
         let mut volume = mirror();
         let [first, second] = ios(&plan(&mut volume, Op::Write, units(3..4)));
-        let lands = |volume: &mut Offering| ends_on(volume, &first, 9, Status::Done);
-        let fails = |volume: &mut Offering| ends_on(volume, &second, 8, TIMED_OUT);
+        let lands = |volume: &mut Offering| ends(volume, &first, 9, Status::Done);
+        let fails = |volume: &mut Offering| ends(volume, &second, 8, TIMED_OUT);
         let (missed, last) = match fails_first {
             true => {
                 let missed = fails(&mut volume);
@@ -176,8 +159,8 @@ fn a_copy_that_was_not_written_lies_nowhere_and_is_written_again() {
         };
         assert_eq!(renewal.edges, [edge]);
         assert!(idle(&mut volume, 1).is_empty(), "one at a time");
-        ends_on(&mut volume, &read, 9, Status::Done);
-        ends_on(&mut volume, &write, 3, Status::Done);
+        ends(&mut volume, &read, 9, Status::Done);
+        ends(&mut volume, &write, 3, Status::Done);
         assert_eq!(found(&mut volume, 3), [(0, 9), (1, 3)]);
         assert!(idle(&mut volume, 1).is_empty(), "nothing is missing");
     }
@@ -187,9 +170,9 @@ fn a_copy_that_was_not_written_lies_nowhere_and_is_written_again() {
 fn where_no_copy_lands_all_are_as_they_were() {
     let mut volume = mirror();
     let [first, second] = ios(&plan(&mut volume, Op::Write, units(3..4)));
-    let missed = ends_on(&mut volume, &second, 8, TIMED_OUT);
+    let missed = ends(&mut volume, &second, 8, TIMED_OUT);
     assert_eq!(missed.instead, Instead::Tolerated);
-    let fails = ends_on(&mut volume, &first, 9, TIMED_OUT);
+    let fails = ends(&mut volume, &first, 9, TIMED_OUT);
     assert_eq!(fails.instead, Instead::Nothing);
     assert_eq!(found(&mut volume, 3), [(0, 3), (1, 3)]);
     assert!(idle(&mut volume, 0).is_empty() && idle(&mut volume, 1).is_empty());
@@ -200,14 +183,14 @@ fn where_no_copy_lands_all_are_as_they_were() {
 fn a_write_fails_if_some_unit_of_it_was_written_nowhere() {
     let mut volume = mirror();
     let [first, second] = ios(&plan(&mut volume, Op::Write, units(0..2)));
-    let missed = ends_on(&mut volume, &second, 8, TIMED_OUT);
+    let missed = ends(&mut volume, &second, 8, TIMED_OUT);
     assert_eq!(missed.instead, Instead::Tolerated);
-    let wider = ends_on(&mut volume, &first, 0, EXHAUSTED);
-    let halves = ends_on(&mut volume, &ios::<1>(&wider)[0], 0, EXHAUSTED);
+    let wider = ends(&mut volume, &first, 0, EXHAUSTED);
+    let halves = ends(&mut volume, &ios::<1>(&wider)[0], 0, EXHAUSTED);
     let [one, two] = ios(&halves);
-    let lost = ends_on(&mut volume, &one, 7, TIMED_OUT);
+    let lost = ends(&mut volume, &one, 7, TIMED_OUT);
     assert_eq!(lost.instead, Instead::Nothing);
-    ends_on(&mut volume, &two, 17, Status::Done);
+    ends(&mut volume, &two, 17, Status::Done);
     assert_eq!(found(&mut volume, 0), [(0, 0), (1, 0)]);
     assert_eq!(found(&mut volume, 1), [(0, 17)]);
 }
@@ -216,7 +199,7 @@ fn a_write_fails_if_some_unit_of_it_was_written_nowhere() {
 fn what_is_written_in_place_is_written_to_all_copies() {
     let mut volume = mirror();
     let [_, second] = ios(&plan(&mut volume, Op::Write, units(1..2)));
-    ends_on(&mut volume, &second, 8, Status::Done);
+    ends(&mut volume, &second, 8, Status::Done);
     let write = plan(&mut volume, Op::Write, 4..10);
     let places: Vec<(u16, Target, u64)> = write
         .ios()
@@ -239,15 +222,15 @@ fn of_copies_that_could_not_be_written_in_place_one_is_kept() {
         ([TIMED_OUT, GONE], 0, Instead::Nothing),
         ([GONE, MEDIUM], 1, Instead::Nothing),
     ];
-    for (ends, kept, instead) in cases {
+    for (statuses, kept, instead) in cases {
         let mut volume = mirror();
         let writes: [PlannedIo; 2] = ios(&plan(&mut volume, Op::Write, 0..2));
-        let [_, last] = [0, 1].map(|copy| ends_on(&mut volume, &writes[copy], 0, ends[copy]));
-        assert_eq!(last.instead, instead, "{ends:?}");
-        assert_eq!(found(&mut volume, 0), [(kept, 0)], "{ends:?}");
+        let [_, last] = [0, 1].map(|copy| ends(&mut volume, &writes[copy], 0, statuses[copy]));
+        assert_eq!(last.instead, instead, "{statuses:?}");
+        assert_eq!(found(&mut volume, 0), [(kept, 0)], "{statuses:?}");
         // What was there is not known, so nobody has it.
         let other = &volume.drives[1 - usize::from(kept)];
-        assert!(!other.space.is_free(0), "{ends:?}");
+        assert!(!other.space.is_free(0), "{statuses:?}");
     }
 }
 
@@ -255,19 +238,19 @@ fn of_copies_that_could_not_be_written_in_place_one_is_kept() {
 fn what_was_written_meanwhile_is_not_renewed() {
     let begin = |volume: &mut Offering| {
         let [first, second] = ios(&plan(volume, Op::Write, units(3..4)));
-        ends_on(volume, &first, 9, Status::Done);
-        ends_on(volume, &second, 8, TIMED_OUT);
+        ends(volume, &first, 9, Status::Done);
+        ends(volume, &second, 8, TIMED_OUT);
         let [read, write]: [PlannedIo; 2] = ios(&idle(volume, 1));
-        ends_on(volume, &read, 9, Status::Done);
+        ends(volume, &read, 9, Status::Done);
         write
     };
     let mut volume = mirror();
     let renewal = begin(&mut volume);
     // Both copies are written before it ends.
     let [first, second] = ios(&plan(&mut volume, Op::Write, units(3..4)));
-    ends_on(&mut volume, &first, 7, Status::Done);
-    ends_on(&mut volume, &second, 7, Status::Done);
-    ends_on(&mut volume, &renewal, 3, Status::Done);
+    ends(&mut volume, &first, 7, Status::Done);
+    ends(&mut volume, &second, 7, Status::Done);
+    ends(&mut volume, &renewal, 3, Status::Done);
     assert_eq!(found(&mut volume, 3), [(0, 7), (1, 7)]);
     assert!(volume.drives[1].space.is_free(3));
     // A part of it is written where the only copy lies.
@@ -275,8 +258,8 @@ fn what_was_written_meanwhile_is_not_renewed() {
     let renewal = begin(&mut volume);
     let [part] = ios(&plan(&mut volume, Op::Write, 24..25));
     assert_eq!(part.target, Target::At(Pba(9 * CHUNK)));
-    ends_on(&mut volume, &part, 9, Status::Done);
-    ends_on(&mut volume, &renewal, 3, Status::Done);
+    ends(&mut volume, &part, 9, Status::Done);
+    ends(&mut volume, &renewal, 3, Status::Done);
     assert_eq!(found(&mut volume, 3), [(0, 9)]);
     let again = idle(&mut volume, 1);
     assert_eq!(reads(&again), [(0, 9, 8, false)]);
@@ -284,7 +267,7 @@ fn what_was_written_meanwhile_is_not_renewed() {
     let mut volume = mirror();
     let renewal = begin(&mut volume);
     plan(&mut volume, Op::Discard, units(3..4));
-    ends_on(&mut volume, &renewal, 3, Status::Done);
+    ends(&mut volume, &renewal, 3, Status::Done);
     assert_eq!(found(&mut volume, 3), []);
     assert!(idle(&mut volume, 1).is_empty());
 }
@@ -293,11 +276,11 @@ fn what_was_written_meanwhile_is_not_renewed() {
 fn what_cannot_be_renewed_is_given_up_after_five_tries() {
     let mut volume = mirror();
     let [first, second] = ios(&plan(&mut volume, Op::Write, units(3..4)));
-    ends_on(&mut volume, &first, 9, Status::Done);
-    ends_on(&mut volume, &second, 8, TIMED_OUT);
+    ends(&mut volume, &first, 9, Status::Done);
+    ends(&mut volume, &second, 8, TIMED_OUT);
     for _ in 0..5 {
         let [read, write]: [PlannedIo; 2] = ios(&idle(&mut volume, 1));
-        ends_on(&mut volume, &read, 9, TIMED_OUT);
+        ends(&mut volume, &read, 9, TIMED_OUT);
         let mut out = Plan::default();
         volume.skipped(Instant::ZERO, write.tag, write.drive, &Busy, &mut out);
         volume.audit();
@@ -305,8 +288,8 @@ fn what_cannot_be_renewed_is_given_up_after_five_tries() {
     assert!(idle(&mut volume, 1).is_empty());
     // Until somebody writes it.
     let [first, second] = ios(&plan(&mut volume, Op::Write, units(3..4)));
-    ends_on(&mut volume, &first, 7, Status::Done);
-    ends_on(&mut volume, &second, 9, TIMED_OUT);
+    ends(&mut volume, &first, 7, Status::Done);
+    ends(&mut volume, &second, 9, TIMED_OUT);
     assert!(!idle(&mut volume, 1).is_empty());
 }
 
@@ -316,8 +299,8 @@ fn what_is_bad_everywhere_is_given_up_on_each_drive() {
     let mut volume = mirror();
     let [first, second] = ios(&plan(&mut volume, Op::Read, units(3..4)));
     volume.withdrawn(second.tag, second.drive);
-    let [second] = ios(&ends_on(&mut volume, &first, 3, MEDIUM));
-    ends_on(&mut volume, &second, 3, MEDIUM);
+    let [second] = ios(&ends(&mut volume, &first, 3, MEDIUM));
+    ends(&mut volume, &second, 3, MEDIUM);
     let mut tries = 0;
     for drive in [0, 1].into_iter().cycle().take(40) {
         let renewal = idle(&mut volume, drive);
@@ -326,7 +309,7 @@ fn what_is_bad_everywhere_is_given_up_on_each_drive() {
         }
         tries += 1;
         let [read, write]: [PlannedIo; 2] = ios(&renewal);
-        ends_on(&mut volume, &read, 3, MEDIUM);
+        ends(&mut volume, &read, 3, MEDIUM);
         let mut out = Plan::default();
         volume.skipped(Instant::ZERO, write.tag, write.drive, &Busy, &mut out);
     }
@@ -338,14 +321,14 @@ fn what_is_bad_everywhere_is_given_up_on_each_drive() {
 fn another_copy_is_read_and_the_bad_one_written_anew() {
     let mut volume = mirror();
     let [first, _] = ios(&plan(&mut volume, Op::Read, units(0..2)));
-    let other = ends_on(&mut volume, &first, 0, MEDIUM);
+    let other = ends(&mut volume, &first, 0, MEDIUM);
     assert_eq!(reads(&other), [(1, 0, 16, false)]);
     assert_eq!(other.instead, Instead::Step(StepIndex(0)));
     assert_eq!(other.wake, [DriveId(0); 2]);
     // Which of the two is bad is not known, so both are read elsewhere as long as they can be.
     assert_eq!(found(&mut volume, 1), [(1, 1)]);
     // They cannot be read there either: each alone, where it lies.
-    let alone = ends_on(&mut volume, &ios::<1>(&other)[0], 0, MEDIUM);
+    let alone = ends(&mut volume, &ios::<1>(&other)[0], 0, MEDIUM);
     let expected = [
         (0, 0, 8, false),
         (1, 0, 8, true),
@@ -356,9 +339,9 @@ fn another_copy_is_read_and_the_bad_one_written_anew() {
     // A single one that no drive can read fails.
     let [one, other, ..]: [PlannedIo; 4] = ios(&alone);
     volume.withdrawn(other.tag, other.drive);
-    let last = ends_on(&mut volume, &one, 0, MEDIUM);
+    let last = ends(&mut volume, &one, 0, MEDIUM);
     assert_eq!(reads(&last), [(1, 0, 8, false)]);
-    let fails = ends_on(&mut volume, &ios::<1>(&last)[0], 0, MEDIUM);
+    let fails = ends(&mut volume, &ios::<1>(&last)[0], 0, MEDIUM);
     assert_eq!((fails.steps.len(), fails.instead), (0, Instead::Nothing));
 }
 
@@ -366,8 +349,8 @@ fn another_copy_is_read_and_the_bad_one_written_anew() {
 fn a_drive_that_is_gone_is_left_alone_where_others_have_the_unit() {
     let mut volume = mirror();
     let [first, second] = ios(&plan(&mut volume, Op::Write, units(3..4)));
-    ends_on(&mut volume, &second, 9, Status::Done);
-    let gone = ends_on(&mut volume, &first, 0, GONE);
+    ends(&mut volume, &second, 9, Status::Done);
+    let gone = ends(&mut volume, &first, 0, GONE);
     assert_eq!(gone.instead, Instead::Tolerated);
     assert_eq!(found(&mut volume, 3), [(1, 9)]);
     assert_eq!(found(&mut volume, 0), [(1, 0)]);
@@ -380,7 +363,7 @@ fn a_drive_that_is_gone_is_left_alone_where_others_have_the_unit() {
     assert_eq!(ios::<1>(&flush)[0].drive, DriveId(1));
     assert_eq!(flush.failure, None);
     // With the other one all is lost, and asked for all the same.
-    ends_on(&mut volume, &write, 0, GONE);
+    ends(&mut volume, &write, 0, GONE);
     assert_eq!(found(&mut volume, 3), [(1, 9)]);
     assert_eq!(found(&mut volume, 0), [(0, 0), (1, 0)]);
     let flush = plan(&mut volume, Op::Flush, 0..0);
@@ -392,15 +375,15 @@ fn a_drive_that_is_gone_is_left_alone_where_others_have_the_unit() {
 fn a_flush_fails_if_some_unit_is_on_a_drive_alone_that_is_gone() {
     let mut volume = mirror();
     let [first, second] = ios(&plan(&mut volume, Op::Write, units(3..4)));
-    ends_on(&mut volume, &first, 9, Status::Done);
-    ends_on(&mut volume, &second, 9, TIMED_OUT);
+    ends(&mut volume, &first, 9, Status::Done);
+    ends(&mut volume, &second, 9, TIMED_OUT);
     let [one, other]: [PlannedIo; 2] = ios(&plan(&mut volume, Op::Flush, 0..0));
-    let told = ends_on(&mut volume, &one, 0, GONE);
+    let told = ends(&mut volume, &one, 0, GONE);
     assert_eq!(told.instead, Instead::Nothing);
-    ends_on(&mut volume, &other, 0, Status::Done);
+    ends(&mut volume, &other, 0, Status::Done);
     // What is written anew is not lost.
     let [write] = ios(&plan(&mut volume, Op::Write, units(3..4)));
-    ends_on(&mut volume, &write, 8, Status::Done);
+    ends(&mut volume, &write, 8, Status::Done);
     assert_eq!(plan(&mut volume, Op::Flush, 0..0).failure, None);
     assert_eq!(found(&mut volume, 3), [(1, 8)]);
 }
@@ -418,7 +401,7 @@ fn columns_have_drives_and_addresses_of_their_own() {
     let expected = [(0, 3, 8), (1, 3, 8), (2, 4, 16), (3, 4, 16)];
     assert!(write.ios().map(what).eq(expected), "{write:?}");
     let [.., last]: [PlannedIo; 4] = ios(&write);
-    ends_on(&mut volume, &last, 8, Status::Done);
+    ends(&mut volume, &last, 8, Status::Done);
     let read = plan(&mut volume, Op::Read, units(2..13));
     // Of the first column two runs of four, of which the second lies behind the first but for what is free between groups.
     let expected = [
@@ -452,7 +435,7 @@ fn a_copy_waits_for_room_on_its_own_drive() {
         .filter(|step| matches!(step, Step::Gate(_)));
     assert_eq!((gates.count(), waits.edges.len()), (2, 2));
     let [_, second]: [PlannedIo; 2] = ios(&writes[0]);
-    let follows = ends_on(&mut volume, &second, 7, Status::Done);
+    let follows = ends(&mut volume, &second, 7, Status::Done);
     let [_, waiting]: [PlannedIo; 2] = ios(&waits);
     assert_eq!(follows.open, [waiting.tag]);
     assert_eq!(offered(&waits, &waiting), 20..30);
@@ -465,7 +448,7 @@ fn room_that_a_withdrawn_read_leaves_is_used() {
     let [read, other] = ios(&plan(&mut volume, Op::Read, units(0..1)));
     let moves: [PlannedIo; 2] = ios(&plan(&mut volume, Op::Write, units(0..1)));
     for write in &moves {
-        ends_on(&mut volume, write, 7, Status::Done);
+        ends(&mut volume, write, 7, Status::Done);
     }
     // Eleven units are free on each drive, and what unit 0 has left is read still.
     for run in [3..6, 7..10, 14..17, 20..22] {
@@ -474,6 +457,6 @@ fn room_that_a_withdrawn_read_leaves_is_used() {
     let waiting: [PlannedIo; 2] = ios(&plan(&mut volume, Op::Write, units(24..25)));
     assert_eq!(volume.counts.waited, 2);
     volume.withdrawn(other.tag, other.drive);
-    let follows = ends_on(&mut volume, &read, 0, Status::Done);
+    let follows = ends(&mut volume, &read, 0, Status::Done);
     assert_eq!(follows.open, waiting.map(|write| write.tag));
 }
