@@ -182,6 +182,12 @@ impl Controller {
                 first = first.max(early.end.saturating_sub(size));
             }
         }
+        let in_front = self.job.as_ref().filter(|job| job.segment == Some(index));
+        let in_front = in_front.filter(|job| wanted < job.first);
+        if let Some(job) = in_front.filter(|_| !access.passes(&self.mechanics, wanted)) {
+            // Blocks in front of a command are kept as long as they lead up to it: for one that lies elsewhere the arm does not leave.
+            (first, wanted) = (job.first, job.first);
+        }
         self.count_burst();
         let segment = self.buffer.at_mut(index);
         segment.first = first;

@@ -112,16 +112,20 @@ impl Controller {
         if access.op == Op::Write {
             return segment.written <= at && at < segment.end && self.enough_to_write(index);
         }
+        let own = self.job.as_ref().filter(|job| job.segment == Some(index));
         if at < segment.end {
-            let before = at < segment.first
-                && self.firmware.buffer.read_whole_track
-                && segment.first == segment.end;
-            return before;
+            return at < segment.first && self.takes_in_front(index, own);
         }
-        match &self.job {
-            Some(job) if job.segment == Some(index) => at - job.sent.min(at) < size,
-            _ => true,
-        }
+        own.is_none_or(|job| at - job.sent.min(at) < size)
+    }
+
+    /// Whether a read of the whole track keeps blocks that pass in front of the wanted one: as long as it has nothing. Later it
+    /// would begin anew with each turn.
+    fn takes_in_front(&self, index: usize, own: Option<&Job>) -> bool {
+        let segment = self.buffer.at(index);
+        self.firmware.buffer.read_whole_track
+            && segment.first == segment.end
+            && own.is_some_and(|job| job.sent == job.first)
     }
 
     /// A write with extra disconnects does not begin before some of its data have come, as far as a segment holds them.

@@ -463,3 +463,49 @@ fn told_as_met(drive: &Controller, now: Instant) -> (u64, u64) {
     }
     (told, ahead)
 }
+
+/// Small segments, and a block in some tracks that lies elsewhere.
+const REMAPPED: &str = "
+    kind = 'hdd'
+    rpm = 100000
+    heads = 17
+    cylinders = 21
+    head_switch_ms = 0.03
+    write_settle_ms = 0.0
+    seek_ms = [[1, 0.0], [8, 0.24], [13, 1.5], [20, 2.2]]
+    sparing = { at = 'cylinder-ranges', cylinders = 21 }
+    [buffer]
+    segments = 4
+    segment_blocks = 3
+    write_segments_max = 2
+    read_ahead = 'within-track'
+    read_ahead_max_blocks = 300
+    read_watermark = 0.0
+    read_whole_track = true
+    [bus]
+    hold_during_reads = true
+    [[zones]]
+    cylinders = [0, 20]
+    sectors_per_track = 20
+    spares = 30
+    remaps = [[1386, 7137], [1116, 7133], [5371, 7134], [5228, 7136], [3702, 7135]]
+";
+
+/// Where a read of the whole track keeps what passes in front of it, a block there that was remapped sends nobody to and fro for ever.
+#[test]
+fn a_whole_track_with_a_remapped_block_is_read_once() {
+    let mut rng = Rng::stream(5, "remapped");
+    for bus in ["true", "false"] {
+        let mut drive =
+            controller(&REMAPPED.replace("true\n    [[zones]]", &format!("{bus}\n    [[zones]]")));
+        let mut now = 0;
+        for _ in 0..5_000 {
+            let broken = [1386, 1116, 5371, 5228, 3702][rng.below(5) as usize];
+            let (at, len) = (broken + 1 - rng.below(20), 1 + rng.below(40));
+            let (done, _) = run(&mut drive, now, Op::Read, at, len);
+            let within = 100_000 + 600 * len;
+            assert!(done - now < within, "{len} from {at} at {now}: {done}");
+            now = done + rng.below(2) * rng.below(1_000);
+        }
+    }
+}
