@@ -1,5 +1,7 @@
 //! Where the arm stands, where blocks lie, and what is searched for: the words of oracles and of those who ask them.
 
+use std::ops::Range;
+
 use crate::freemap::Slot;
 use crate::ids::IoId;
 use crate::op::Op;
@@ -152,6 +154,23 @@ pub struct FreePlace {
     pub at: Pba,
     /// When the write begins there.
     pub start: Instant,
+}
+
+/// Where a command may begin that a drive's buffer serves without a way of the arm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// Its first block lies here.
+    pub begins: Range<Pba>,
+    /// It ends before this block, or at it.
+    pub ends: Pba,
+}
+
+impl Served {
+    /// Whether it serves a command of these blocks.
+    #[inline]
+    pub fn has(&self, at: Pba, len: Blocks) -> bool {
+        self.begins.contains(&at) && at.0 + len.0 <= self.ends.0
+    }
 }
 
 /// Where a range write lands.

@@ -18,7 +18,7 @@ use crate::offer::{Legal, Offer, OfferId, Seen, Writable};
 use crate::op::Op;
 use crate::plan::Plan;
 use crate::position::{
-    ArmPosition, Arrival, Candidate, Choice, FreePlace, Landing, Place, Predicted, Search,
+    ArmPosition, Arrival, Candidate, Choice, FreePlace, Landing, Place, Predicted, Search, Served,
 };
 use crate::request::Request;
 use crate::sorted::Sorted;
@@ -418,9 +418,9 @@ pub trait Oracle: Send {
     /// `before` anywhere. The answer must be the one that trying all would give.
     fn nearest_offered(&self, now: Instant, before: Instant, legal: &Legal<'_>) -> Option<Landing>;
 
-    /// Tells runs of blocks: a read of `now` that begins in one needs no arm, since the drive has its first block, or reads that by itself while it looks
-    /// at the command. No price knows of these. None of a drive without a buffer.
-    fn buffered(&self, _now: Instant, _tell: &mut dyn FnMut(Range<Pba>)) {}
+    /// Tells which reads or writes of `now` the buffer serves without a way of the arm: a read that it has, or that it goes on to by itself; a write that
+    /// continues one which is not on the medium yet. No price knows of these. None of a drive without a buffer.
+    fn buffered(&self, _now: Instant, _op: Op, _tell: &mut dyn FnMut(Served)) {}
 
     /// The drive's arm; none if nothing moves. A part that reasons about an arm must have an answer for drives without one.
     fn arm(&self) -> Option<&dyn Arm> {

@@ -14,7 +14,6 @@
 //! revision 3.x, native command queueing, 32 commands. O(depth) memory; a command costs what its scheduler costs.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::Arc;
 
 use slab::Slab;
@@ -27,7 +26,7 @@ use crate::measure::Tell;
 use crate::offer::{Legal, Offer, OfferId, Offers, Writable};
 use crate::op::{Cost, Failure, Op, Status};
 use crate::position::{
-    ArmPosition, Arrival, Candidate, Choice, FreePlace, Landing, Place, Predicted, Search,
+    ArmPosition, Arrival, Candidate, Choice, FreePlace, Landing, Place, Predicted, Search, Served,
 };
 use crate::registry::{Knob, KnobKind};
 use crate::sorted::Sorted;
@@ -44,8 +43,8 @@ pub const DEPTH_KNOB: &str = "queue_depth";
 /// The knob of a drive that says how it sorts them.
 pub const SCHED_KNOB: &str = "queue_sched";
 
-/// How a drive sorts unless something else is said: by positioning time, and nobody starves.
-pub const SCHED_DEFAULT: &str = "aged_satf";
+/// How a drive sorts unless something else is said: what its buffer has first, then by positioning time, and nobody starves.
+pub const SCHED_DEFAULT: &str = "hits_first:base=aged_satf";
 
 /// What can be set of a drive: the knobs of its kind, where a file says how many commands its drive holds with that as the default.
 /// Kinds whose drives work on several commands at a time sort none, and read the key by themselves.
@@ -513,9 +512,9 @@ impl<O: Oracle + ?Sized> Oracle for HostOracle<O> {
     }
 
     /// While it has commands, what they bring is not known.
-    fn buffered(&self, now: Instant, tell: &mut dyn FnMut(Range<Pba>)) {
+    fn buffered(&self, now: Instant, op: Op, tell: &mut dyn FnMut(Served)) {
         if self.sent.is_empty() {
-            self.truth.buffered(now, tell);
+            self.truth.buffered(now, op, tell);
         }
     }
 

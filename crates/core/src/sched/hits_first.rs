@@ -1,12 +1,14 @@
-//! Hits first: a read that the drive has in its buffer, or is about to have, goes before all others.
+//! Hits first: what the drive's buffer serves goes before all others: a read that it has, or is about to have, and a write that continues one which it has not
+//! written yet.
 //!
 //! Positioning times are about the arm, and a read that the buffer answers needs none. Who goes by them alone takes the next read of a stream for
 //! one that has just gone by, a turn away, while the drive reads on by itself and would have it at once. So it takes another one first, and the
-//! stream loses turns ([`super::satf`] reads in a row half as fast as arrival order on a drive that reads ahead). Here such reads are served
+//! stream loses turns ([`super::satf`] reads in a row half as fast as arrival order on a drive that reads ahead). A write in a row is taken for one that
+//! begins anew, and its stream falls apart into pieces. Here both are served
 //! first, in order of blocks, of several streams the oldest, and for all else `base` decides. Over `satf` this is the SPCTF of Worthington, Ganger and Patt, over `aged_satf` their
 //! ASPCTF.
 //!
-//! A stream that reads on always has its next block there, so others would wait as long as it goes on. After `in_row` hits in a row with others
+//! A stream that goes on always has its next block there, so others would wait as long as it goes on. After `in_row` hits in a row with others
 //! waiting, `base` decides once. With `aged_satf` that bounds every wait; with `satf` no more than `satf` does.
 //!
 //! A drive without a buffer has nothing, and what is in a drive that holds several commands, or under an oracle that guesses by distance, its host does not
@@ -15,35 +17,35 @@
 //! Source: Worthington, Ganger and Patt, "Scheduling algorithms for modern disk drives", SIGMETRICS 1994, section 5; the limit is ours. Cost: that of
 //! `base`, and O(log n) for each segment of the buffer.
 
-use std::ops::Range;
-
 use crate::contract::{Next, Scheduler, View};
 use crate::ids::IoId;
 use crate::io::{DriveDone, Io};
 use crate::measure::{Measure, Tell};
 use crate::op::Op;
+use crate::position::Served;
 use crate::registry::{ConfigError, DriveEnv, Knob, Knobs, Spec, find};
 use crate::sorted::{Keyed, Sorted};
 use crate::stream::Streams;
-use crate::units::{Instant, Pba};
+use crate::units::{Blocks, Instant, Pba};
 
 use super::expand::BASES;
 
 static MEASURES: [Measure; 1] = [Measure::count(
     "hits",
-    "reads",
-    "reads that went first, since the drive had their first block or was about to read it",
+    "reads and writes",
+    "reads that went first, since the drive had their first block or was about to read it, and writes, since they continued one in its buffer",
 )];
 
-/// A read that waits, by the block that it begins with.
+/// A read or write that waits, by the block that it begins with.
 #[derive(Clone, Copy, Debug)]
-struct Read {
+struct Waits {
     at: Pba,
+    len: Blocks,
     sequence: u64,
     id: IoId,
 }
 
-impl Keyed for Read {
+impl Keyed for Waits {
     type Key = (Pba, u64);
 
     #[inline]
@@ -52,14 +54,66 @@ impl Keyed for Read {
     }
 }
 
+/// What waits of one kind, and what of it the buffer would serve.
+#[derive(Default)]
+struct Lane {
+    waits: Sorted<Waits>,
+    /// Filled for a decision.
+    served: Vec<Served>,
+}
+
+impl Lane {
+    /// Asks the drive.
+    fn ask(&mut self, op: Op, view: &View<'_>) {
+        let served = &mut self.served;
+        served.clear();
+        if !self.waits.is_empty() {
+            view.oracle
+                .buffered(view.now, op, &mut |what| served.push(what));
+        }
+    }
+
+    /// The first of those that are served so.
+    fn first_of(&self, served: &Served) -> Option<Waits> {
+        let mut cursor = self.waits.seek(&(served.begins.start, 0));
+        while let Some(waits) = self.waits.at(cursor) {
+            if waits.at >= served.begins.end {
+                break;
+            }
+            if served.has(waits.at, waits.len) {
+                return Some(*waits);
+            }
+            cursor = self.waits.after(cursor);
+        }
+        None
+    }
+
+    /// What goes next of those that the buffer would serve: the first of each run, of these the oldest.
+    fn hit(&self) -> Option<Waits> {
+        let firsts = self
+            .served
+            .iter()
+            .filter_map(|served| self.first_of(served));
+        firsts.min_by_key(|first| first.sequence)
+    }
+
+    /// Whether something waits that the buffer does not serve.
+    fn others_wait(&self) -> bool {
+        let is_served = |waits: &Waits| {
+            let mut served = self.served.iter();
+            served.any(|served| served.has(waits.at, waits.len))
+        };
+        self.waits.iter().any(|waits| !is_served(waits))
+    }
+}
+
 struct HitsFirst {
     /// Has everything that waits.
     base: Box<dyn Scheduler>,
-    reads: Sorted<Read>,
-    /// The same reads by name, as the base has them.
+    reads: Lane,
+    writes: Lane,
+    /// What is in a lane, by name, as the base has it.
     ios: Vec<Option<Io>>,
-    /// What the drive has, in order, where no two overlap. Filled for a decision.
-    there: Vec<Range<Pba>>,
     /// How many may go in a row while others wait; 0 for no limit.
     in_row: u64,
     row: u64,
@@ -71,112 +125,87 @@ impl HitsFirst {
         let base = find::<dyn Scheduler>(knobs.choice("base"))?;
         Ok(Box::new(HitsFirst {
             base: (base.build)(&base.card().check(&[])?, env)?,
-            reads: Sorted::default(),
+            reads: Lane::default(),
+            writes: Lane::default(),
             ios: Vec::new(),
-            there: Vec::new(),
             in_row: knobs.integer("in_row"),
             row: 0,
             hits: 0,
         }))
     }
 
-    /// Asks what the drive has.
-    fn ask(&mut self, view: &View<'_>) {
-        let there = &mut self.there;
-        there.clear();
-        if self.reads.is_empty() {
-            return;
+    /// Which lane an I/O is in; none if it moves no data, or has no place yet.
+    fn lane(&mut self, io: &Io) -> Option<&mut Lane> {
+        match io.op {
+            Op::Read => Some(&mut self.reads),
+            Op::Write if !io.open && io.offer.is_none() => Some(&mut self.writes),
+            _ => None,
         }
-        view.oracle.buffered(view.now, &mut |run| {
-            if !run.is_empty() {
-                there.push(run);
-            }
-        });
-        join(there);
     }
 
-    /// The first read in a run of blocks.
-    fn first_in(&self, run: &Range<Pba>) -> Option<Read> {
-        let cursor = self.reads.seek(&(run.start, 0));
-        let read = self.reads.at(cursor).copied();
-        read.filter(|read| read.at < run.end)
+    /// What goes next of those that the buffer would serve.
+    fn hit(&mut self, view: &View<'_>) -> Option<Waits> {
+        self.reads.ask(Op::Read, view);
+        self.writes.ask(Op::Write, view);
+        let lanes = [self.reads.hit(), self.writes.hit()];
+        let hits = lanes.into_iter().flatten();
+        hits.min_by_key(|hit| hit.sequence)
     }
 
-    /// The read that goes next of those that the drive has: the first of each run, of these the oldest.
-    fn hit(&self) -> Option<Read> {
-        let firsts = self.there.iter().filter_map(|run| self.first_in(run));
-        firsts.min_by_key(|read| read.sequence)
-    }
-
-    /// Whether something waits that the drive does not have.
     fn others_wait(&self) -> bool {
-        let ends = self.there.iter().map(|run| run.end);
-        let begins = std::iter::once(Pba(0)).chain(ends);
-        let mut starts = self
-            .there
-            .iter()
-            .map(|run| run.start)
-            .chain([Pba(u64::MAX)]);
-        let mut between = begins.filter_map(|begin| Some(begin..starts.next()?));
-        self.base.len() > self.reads.len() || between.any(|run| self.first_in(&run).is_some())
+        let lanes = self.reads.waits.len() + self.writes.waits.len();
+        self.base.len() > lanes || self.reads.others_wait() || self.writes.others_wait()
     }
 
-    /// A read does not wait any more.
+    /// An I/O does not wait any more.
     fn forget(&mut self, id: IoId) -> Option<Io> {
         let io = self.ios.get_mut(id.index())?.take()?;
-        let taken = self.reads.take(&(io.at, io.sequence));
+        let lane = self.lane(&io).expect("it is in a lane");
+        let taken = lane.waits.take(&(io.at, io.sequence));
         assert!(taken.is_some(), "{id:?} does not wait by its block");
         Some(io)
     }
 }
 
-/// Makes one run of those that overlap: two segments may have the same blocks, and a read of these waits once.
-fn join(runs: &mut Vec<Range<Pba>>) {
-    runs.sort_unstable_by_key(|run| run.start);
-    runs.dedup_by(|next, before| {
-        let joins = next.start <= before.end;
-        if joins {
-            before.end = before.end.max(next.end);
-        }
-        joins
-    });
-}
-
 impl Scheduler for HitsFirst {
     fn insert(&mut self, now: Instant, io: &Io, streams: &Streams) {
         self.base.insert(now, io, streams);
-        if io.op != Op::Read {
+        let Some(lane) = self.lane(io) else {
             return;
-        }
+        };
+        lane.waits.insert(Waits {
+            at: io.at,
+            len: io.len,
+            sequence: io.sequence,
+            id: io.id,
+        });
         let index = io.id.index();
         if self.ios.len() <= index {
             self.ios.resize(index + 1, None);
         }
         self.ios[index] = Some(*io);
-        self.reads.insert(Read {
-            at: io.at,
-            sequence: io.sequence,
-            id: io.id,
-        });
     }
 
     fn withdraw(&mut self, now: Instant, io: &Io) {
         self.base.withdraw(now, io);
-        if io.op == Op::Read {
+        if self.lane(io).is_some() {
             self.forget(io.id).expect("what is withdrawn waits");
         }
     }
 
     fn next(&mut self, view: &View<'_>) -> Next {
-        self.ask(view);
-        if let Some(read) = self.hit() {
-            let others = self.in_row > 0 && self.others_wait();
-            if !others || self.row < self.in_row {
-                let io = self.forget(read.id).expect("it waits");
+        if let Some(hit) = self.hit(view) {
+            let is_turn_of_base = self.in_row > 0 && self.row >= self.in_row && self.others_wait();
+            if !is_turn_of_base {
+                let io = self.forget(hit.id).expect("it waits");
                 self.base.withdraw(view.now, &io);
-                self.row = if others { self.row + 1 } else { 0 };
+                self.row = if self.row < self.in_row {
+                    self.row + 1
+                } else {
+                    1
+                };
                 self.hits += 1;
-                return Next::Start(read.id);
+                return Next::Start(hit.id);
             }
         }
         let next = self.base.next(view);
@@ -205,15 +234,17 @@ impl Scheduler for HitsFirst {
 
     fn audit(&self) {
         self.base.audit();
-        self.reads.audit();
-        assert_eq!(self.reads.len(), self.ios.iter().flatten().count());
+        let lanes = [&self.reads.waits, &self.writes.waits];
+        lanes.iter().for_each(|lane| lane.audit());
+        let waits = lanes.map(Sorted::len).iter().sum::<usize>();
+        assert_eq!(waits, self.ios.iter().flatten().count());
     }
 }
 
 pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     name: "hits_first",
     aliases: &["spctf"],
-    summary: "reads that the drive has in its buffer, or is about to read, go before all others; another scheduler decides on these",
+    summary: "reads that the drive has in its buffer, or is about to read, and writes that continue one there go before all others; another scheduler decides on these",
     source: "Worthington, Ganger and Patt, Scheduling algorithms for modern disk drives, SIGMETRICS 1994",
     knobs: &[
         Knob::choice(
@@ -226,7 +257,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
             "in_row",
             64,
             0..=1_000_000,
-            "so many such reads go in a row while others wait, then one is chosen by base; 0 for no limit",
+            "so many of these go in a row while others wait, then one is chosen by base; 0 for no limit",
         ),
     ],
     measures: &MEASURES,
@@ -239,7 +270,6 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
 mod tests {
     use super::super::desk::Desk;
     use super::super::desk::Did::Read;
-    use super::*;
 
     /// A disk that reads on as far as it may, with a turn of 10 ms and ten blocks a track.
     const READS_ON: &str = "
@@ -295,14 +325,6 @@ mod tests {
         // Behind blocks 3 and 4 the base decides, and block 7 passes before 65 does.
         assert_eq!(of("2"), [2, 3, 4, 7, 5, 6, 65]);
         assert_eq!(of("4"), [2, 3, 4, 5, 6, 65, 7]);
-    }
-
-    #[test]
-    fn what_two_segments_have_is_there_once() {
-        let run = |blocks: Range<u64>| Pba(blocks.start)..Pba(blocks.end);
-        let mut runs = [5..9, 20..22, 3..6, 4..5, 9..10].map(run).to_vec();
-        join(&mut runs);
-        assert_eq!(runs, [3..10, 20..22].map(run));
     }
 
     #[test]

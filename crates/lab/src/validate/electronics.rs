@@ -121,6 +121,7 @@ impl Rows<'_> {
             zero_latency_writes: self.flag("Immediate buffer write")?,
             // Off in every validated drive, and so not among the rows.
             read_hits_on_next_block: false,
+            read_hits_within_turn: false,
             read_hits_on_writes: self.flag("Allow read hits on write data")?,
         })
     }

@@ -94,6 +94,12 @@ impl Access {
         self.spot.arm_position()
     }
 
+    /// Sectors of the track that the arm is on, or is going to.
+    #[inline]
+    pub(super) fn sectors(&self) -> u64 {
+        self.spot.sectors.into()
+    }
+
     /// Whether sectors are taken out of order on this track.
     #[inline]
     pub(super) fn out_of_order(&self) -> bool {

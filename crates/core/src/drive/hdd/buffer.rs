@@ -173,8 +173,8 @@ impl Buffer {
         &mut self.segments[index]
     }
 
-    /// Which segment a read of `first..end` gets.
-    pub(super) fn for_read(&self, firmware: &Firmware, first: u64, end: u64) -> Choice {
+    /// Which segment a read of `first..end` gets. It waits for read-ahead if that comes to its first block as one of the next `near`.
+    pub(super) fn for_read(&self, firmware: &Firmware, first: u64, end: u64, near: u64) -> Choice {
         let mut best = Best::NONE;
         for &index in &self.recency {
             let segment = &self.segments[index];
@@ -187,11 +187,14 @@ impl Buffer {
             let hit = segment.first <= first && first < segment.end;
             if segment.state == State::Empty || !hit {
                 // Blocks read out of turn may have pushed out the place of the next one.
-                let next = firmware.buffer.read_hits_on_next_block
-                    && first == segment.end
-                    && segment.first <= first;
+                let comes = segment.end
+                    ..segment
+                        .ahead_max
+                        .max(segment.end + 1)
+                        .min(segment.end + near);
+                let comes = comes.contains(&first) && segment.first <= first;
                 match segment.state {
-                    State::Reading if next => best.offer(5, index, Match::Partial),
+                    State::Reading if comes => best.offer(5, index, Match::Partial),
                     State::Empty => best.offer(3, index, Match::Miss),
                     State::Clean => best.offer(2, index, Match::Miss),
                     State::Reading => best.offer(1, index, Match::Miss),
@@ -243,6 +246,14 @@ impl Buffer {
         });
         let others = others.map(|(_, segment)| segment.first.max(blocks.start)..segment.end);
         others.min_by_key(|others| others.start)
+    }
+
+    /// Behind which blocks a write goes on with what is to be written.
+    pub(super) fn ends_to_join(&self, firmware: &Firmware) -> impl Iterator<Item = u64> {
+        let size = firmware.buffer.segment_blocks;
+        let room =
+            move |segment: &&Segment| segment.unwritten() && segment.end - segment.written < size;
+        self.segments.iter().filter(room).map(|segment| segment.end)
     }
 
     /// Which segment a write of `first..end` gets.

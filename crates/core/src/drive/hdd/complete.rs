@@ -11,7 +11,6 @@
 //!
 //! A price does not count that a read whose blocks are in the buffer needs no arm: see `docs/design/0008-complete-drive.md`.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::controller::{Coming, Controller, Freed, Trial};
@@ -23,7 +22,7 @@ use crate::io::{Command, DriveDone, Unwritten};
 use crate::offer::Legal;
 use crate::op::{Op, Status};
 use crate::position::{
-    ArmPosition, Arrival, Candidate, Choice, FreePlace, Landing, Place, Predicted, Search,
+    ArmPosition, Arrival, Candidate, Choice, FreePlace, Landing, Place, Predicted, Search, Served,
 };
 use crate::search;
 use crate::sorted::Sorted;
@@ -255,8 +254,11 @@ impl Oracle for CompleteOracle {
         search::offered::by_track(self, &*self.twin.mechanics, (now, before), legal)
     }
 
-    fn buffered(&self, now: Instant, tell: &mut dyn FnMut(Range<Pba>)) {
-        self.twin.buffered(now, tell);
+    fn buffered(&self, now: Instant, op: Op, tell: &mut dyn FnMut(Served)) {
+        match op {
+            Op::Write => self.twin.writes_served(tell),
+            _ => self.twin.reads_served(now, tell),
+        }
     }
 
     fn arm(&self) -> Option<&dyn Arm> {

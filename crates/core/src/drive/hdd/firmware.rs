@@ -83,6 +83,9 @@ pub struct BufferParameters {
     /// A read that begins with the very block that read-ahead reads next is a hit (allow almost read hits).
     #[serde(default)]
     pub read_hits_on_next_block: bool,
+    /// A read that begins with a block that read-ahead comes to within a turn of the platter is a hit, and waits for it.
+    #[serde(default)]
+    pub read_hits_within_turn: bool,
     /// Reads are answered with written data (allow read hits on write data).
     #[serde(default = "yes")]
     pub read_hits_on_writes: bool,
@@ -392,6 +395,17 @@ impl BufferParameters {
                 "true",
                 allowed,
             ));
+        }
+        if self.read_hits_within_turn && self.read_hits_on_next_block {
+            let allowed =
+                "false beside read_hits_within_turn, which has the next block with the others";
+            let name = key("read_hits_on_next_block");
+            return Err(ConfigError::value(&name, "true", allowed));
+        }
+        if self.read_hits_within_turn && self.read_ahead == ReadAhead::None {
+            let allowed = "false with read_ahead = 'none': no block comes by itself";
+            let name = key("read_hits_within_turn");
+            return Err(ConfigError::value(&name, "true", allowed));
         }
         number(&key("read_watermark"), self.read_watermark, 0.0, 1.0)?;
         number(&key("write_watermark"), self.write_watermark, 0.0, 1.0)?;

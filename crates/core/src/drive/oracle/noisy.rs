@@ -11,15 +11,13 @@
 //! Krishnamurthy and Anderson, "Trading capacity for performance in a disk array", OSDI 2000, section 3 (head
 //! tracking in software). Cost: a normal deviate per price.
 
-use std::ops::Range;
-
 use crate::contract::{Arm, Geometry, Oracle};
 use crate::freemap::FreeMap;
 use crate::io::{Command, DriveDone};
 use crate::offer::Legal;
 use crate::op::Op;
 use crate::position::{
-    ArmPosition, Arrival, Candidate, Choice, FreePlace, Landing, Place, Predicted, Search,
+    ArmPosition, Arrival, Candidate, Choice, FreePlace, Landing, Place, Predicted, Search, Served,
 };
 use crate::registry::{DriveEnv, Knob, Knobs, Spec};
 use crate::rng::{Rng, mix, normal_from_bits};
@@ -99,8 +97,8 @@ impl Oracle for Noisy {
         search::offered::by_track(self, self.geometry()?, (now, before), legal)
     }
 
-    fn buffered(&self, now: Instant, tell: &mut dyn FnMut(Range<Pba>)) {
-        self.truth.buffered(now, tell);
+    fn buffered(&self, now: Instant, op: Op, tell: &mut dyn FnMut(Served)) {
+        self.truth.buffered(now, op, tell);
     }
 
     fn arm(&self) -> Option<&dyn Arm> {

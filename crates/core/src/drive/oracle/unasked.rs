@@ -3,15 +3,13 @@
 //! It says where blocks lie. What the drive does it is not told, so a twin of the drive below it does nothing: of a complete drive
 //! under a scheduler that knows block numbers, that is nearly half of a simulation.
 
-use std::ops::Range;
-
 use crate::contract::{Arm, Oracle};
 use crate::freemap::FreeMap;
 use crate::io::{Command, DriveDone};
 use crate::measure::Tell;
 use crate::offer::Legal;
 use crate::op::Op;
-use crate::position::{Candidate, Choice, FreePlace, Landing, Place, Search};
+use crate::position::{Candidate, Choice, FreePlace, Landing, Place, Search, Served};
 use crate::sorted::Sorted;
 use crate::units::{Blocks, Duration, Instant, Pba};
 
@@ -58,7 +56,7 @@ impl Oracle for Unasked {
         asked()
     }
 
-    fn buffered(&self, _now: Instant, _tell: &mut dyn FnMut(Range<Pba>)) {
+    fn buffered(&self, _now: Instant, _op: Op, _tell: &mut dyn FnMut(Served)) {
         asked()
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
 use nearslot_core::contract::{Blueprint, Drive, Merging, Next, Placement, Scheduler, View};
 use nearslot_core::drive;
-use nearslot_core::drive::queued::QueuedBlueprint;
+use nearslot_core::drive::queued::{QueuedBlueprint, SCHED_DEFAULT};
 use nearslot_core::ids::IoId;
 use nearslot_core::io::{Command, Io};
 use nearslot_core::op::Op;
@@ -139,6 +139,35 @@ fn a_deep_drive_that_sorts_serves_sooner_than_one_that_does_not() {
     };
     assert!(last(32) < last(4), "32 in flight help over 4");
     assert!(last(4) < last(1), "4 in flight help over 1");
+}
+
+/// How long requests of 4 KiB in a row take, all there from the begin, in milliseconds.
+fn in_a_row(op: Op, depth: u32, sched: &'static str) -> u64 {
+    let text = include_str!("../../../src/drive/catalog/hitachi-7200-90mb.toml");
+    let drive = queued(text, depth, sched);
+    let mut rig = Rig::over(&drive, scheduler("fcfs", &drive), Merging::None);
+    for id in 1..=2_000 {
+        rig.submit(Request::new(id, op, (id - 1) * 8, 8, rig.now));
+    }
+    rig.settle();
+    rig.now.0 / 1_000_000
+}
+
+/// Positioning times do not know the buffer: who sorts by them alone takes a stream apart.
+#[test]
+fn a_drive_that_sorts_serves_a_stream_as_fast_as_one_that_does_not() {
+    for op in [Op::Read, Op::Write] {
+        let alone = in_a_row(op, 1, "fcfs");
+        for depth in [4, 32] {
+            let sorted = in_a_row(op, depth, SCHED_DEFAULT);
+            assert!(
+                sorted < alone * 11 / 10,
+                "{op:?} among {depth}: {sorted} and {alone} ms"
+            );
+        }
+        let by_position = in_a_row(op, 32, "aged_satf");
+        assert!(by_position > alone * 5 / 4, "{op:?}: {by_position} ms");
+    }
 }
 
 fn command(io: u32, op: Op, at: u64, len: u64) -> Command {

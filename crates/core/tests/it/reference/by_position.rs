@@ -3,6 +3,7 @@
 use nearslot_core::contract::{Next, View};
 use nearslot_core::io::Io;
 use nearslot_core::op::Op;
+use nearslot_core::position::Served;
 use proptest::prelude::*;
 
 use crate::reference::twin::{Definition, Queue, Step, compare, steps};
@@ -36,43 +37,42 @@ struct HitsFirst {
 }
 
 impl HitsFirst {
-    /// Blocks of which a read needs no arm, as runs of which none touches another.
-    fn there(view: &View<'_>) -> Vec<(u64, u64)> {
-        let mut runs: Vec<(u64, u64)> = Vec::new();
-        view.oracle.buffered(view.now, &mut |run| {
-            let mut new = (run.start.0, run.end.0);
-            // Whatever it touches becomes one with it.
-            while let Some(index) = runs.iter().position(|run| run.0 <= new.1 && new.0 <= run.1) {
-                let other = runs.remove(index);
-                new = (new.0.min(other.0), new.1.max(other.1));
-            }
-            runs.push(new);
-        });
-        runs
+    /// What the buffer serves of an operation.
+    fn served(view: &View<'_>, op: Op) -> Vec<Served> {
+        let mut all = Vec::new();
+        view.oracle
+            .buffered(view.now, op, &mut |served| all.push(served));
+        all
     }
 }
 
 impl Definition for HitsFirst {
     fn choose(&mut self, queue: &Queue, view: &View<'_>) -> Result<usize, Next> {
-        let runs = HitsFirst::there(view);
-        let run_of = |io: &Io| {
-            let mut runs = runs.iter();
-            let holds = runs.position(|run| (run.0..run.1).contains(&io.at.0));
-            holds.filter(|_| io.op == Op::Read)
+        let served = [Op::Read, Op::Write].map(|op| (op, HitsFirst::served(view, op)));
+        let serves = |(op, served): (Op, &Served), io: &Io| {
+            let fixed = !io.open && io.offer.is_none();
+            fixed && io.op == op && served.has(io.at, io.len)
         };
-        // The first of each run, and of these the oldest.
-        let is_first = |io: &Io| {
-            let of_run = queue.iter().filter(|other| run_of(other) == run_of(io));
-            of_run.map(|io| (io.at, io.sequence)).min() == Some((io.at, io.sequence))
-        };
-        let all = queue.iter().enumerate();
-        let hits = all.filter(|(_, io)| run_of(io).is_some() && is_first(io));
-        let hit = hits.min_by_key(|(_, io)| io.sequence);
-        let others = queue.iter().any(|io| run_of(io).is_none());
-        let may = self.in_row == 0 || !others || self.row < self.in_row;
+        let of_op = served.iter();
+        let all_served: Vec<_> = of_op
+            .flat_map(|(op, all)| all.iter().map(|served| (*op, served)))
+            .collect();
+        // The first of each, and of these the oldest.
+        let firsts = all_served.iter().filter_map(|served| {
+            let of_it = queue.iter().enumerate();
+            let of_it = of_it.filter(|(_, io)| serves(*served, io));
+            of_it.min_by_key(|(_, io)| (io.at, io.sequence))
+        });
+        let hit = firsts.min_by_key(|(_, io)| io.sequence);
+        let is_hit = |io: &Io| all_served.iter().any(|served| serves(*served, io));
+        let others = queue.iter().any(|io| !is_hit(io));
+        let may = self.in_row == 0 || self.row < self.in_row || !others;
         if let Some((index, _)) = hit.filter(|_| may) {
-            let counts = others && self.in_row > 0;
-            self.row = if counts { self.row + 1 } else { 0 };
+            self.row = if self.row < self.in_row {
+                self.row + 1
+            } else {
+                1
+            };
             return Ok(index);
         }
         self.row = 0;

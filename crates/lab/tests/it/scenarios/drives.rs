@@ -248,6 +248,7 @@ const FLAGS: &[&str] = &[
     "zero_latency_reads",
     "zero_latency_writes",
     "read_hits_on_next_block",
+    "read_hits_within_turn",
     "read_hits_on_writes",
 ];
 

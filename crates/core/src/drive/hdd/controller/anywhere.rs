@@ -145,7 +145,12 @@ impl Controller {
         let at = self.access().at;
         match &self.job {
             Some(job) if job.op == Op::Read && job.segment == Some(index) => {
-                (job.sent + self.firmware.buffer.segment_blocks).saturating_sub(at)
+                let room = (job.sent + self.firmware.buffer.segment_blocks).saturating_sub(at);
+                // With its first block the command's transfer begins.
+                match job.first.saturating_sub(at) {
+                    0 => room,
+                    before => room.min(before),
+                }
             }
             _ => u64::MAX,
         }

@@ -303,7 +303,7 @@ impl Controller {
         if let Some(access) = &mut self.access {
             access.background = complete && more;
             let job = self.job.as_mut().expect("called for a command");
-            job.marks.join(self.now, access.stage);
+            job.marks.join(self.now, access.stage, at < job.first);
             return None;
         }
         let read_ahead = more && self.firmware.buffer.read_ahead_on_hit;

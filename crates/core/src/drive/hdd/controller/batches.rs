@@ -82,10 +82,13 @@ fn random_settings(rng: &mut Rng) -> String {
         "partial_hit_at_once",
         "zero_latency_reads",
         "zero_latency_writes",
-        "read_hits_on_next_block",
         "read_hits_on_writes",
     ] {
         line(key, (rng.below(2) == 0).to_string());
+    }
+    let near = ["read_hits_on_next_block", "read_hits_within_turn"];
+    if let Some(near) = near.get(rng.below(3) as usize) {
+        line(near, "true".to_owned());
     }
     line("[bus]\nhold_during_reads", (rng.below(2) == 0).to_string());
     line("hold_during_writes", (rng.below(2) == 0).to_string());

@@ -4,7 +4,7 @@
 //! has its data (a write). A wanted sector that passes unused costs a revolution.
 
 use super::super::access::{Access, Stage};
-use super::super::buffer::State;
+use super::super::buffer::{Match, State};
 use super::super::firmware::ReadAhead;
 use super::{Bus, Controller, Job, Owner};
 use crate::op::Op;
@@ -97,7 +97,9 @@ impl Controller {
         let now = self.now;
         let access = self.access.as_mut().expect("the arm is busy");
         access.begin_sector(usable);
-        if let (true, Owner::Host(_), Some(job)) = (usable, self.owner, &mut self.job) {
+        if let (true, Owner::Host(_), Some(job)) = (usable, self.owner, &mut self.job)
+            && (at >= job.first || job.meets == Match::Miss)
+        {
             job.marks.begins = job.marks.begins.min(now);
         }
     }
@@ -201,6 +203,9 @@ impl Controller {
         let Some(job) = job else {
             return Undisturbed::quiet(left(segment.ahead_max));
         };
+        if segment.end < job.first {
+            return Undisturbed::quiet(left(job.first));
+        }
         // A block further on may find no room, or find it late.
         let limit = (segment.ahead_max).min(job.sent + self.firmware.buffer.segment_blocks);
         let wanted = limit.min(job.end);
@@ -229,9 +234,7 @@ impl Controller {
         let Some(job) = job.filter(flows) else {
             return Undisturbed::quiet(there);
         };
-        let host = self.owner == Owner::Host(index);
         match self.bus {
-            Bus::Idle if !host => Undisturbed::quiet(there),
             Bus::Idle if !segment.is_low(job.first, job.watermark) => {
                 Undisturbed::quiet(there - job.watermark)
             }
@@ -322,6 +325,7 @@ impl Controller {
             (Op::Read, false) => self.progress_of_read(end, ahead_max),
             (_, true) => {
                 if written < end {
+                    self.refill_joined(index);
                     return false;
                 }
                 self.end_access();
@@ -359,6 +363,18 @@ impl Controller {
             access.background = true;
         }
         false
+    }
+
+    /// A write that continues what the arm writes by itself is asked for more data as one that has the arm is.
+    fn refill_joined(&mut self, index: usize) {
+        let segment = self.buffer.at(index);
+        let low = |job: &Job| {
+            let own = job.op == Op::Write && job.segment == Some(index);
+            own && job.sent < job.end && segment.is_low(job.first, job.watermark)
+        };
+        if self.job.as_ref().is_some_and(low) {
+            self.check_bus();
+        }
     }
 
     fn progress_of_write(&mut self, index: usize) -> bool {

@@ -22,11 +22,10 @@
 //! every parameter means here what it means there. Departures: `docs/design/0008-complete-drive.md`.
 //! Costs about 100 ns a command, and for long ones a few events a track; nothing is allocated.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::access::{Access, Stage};
-use super::buffer::{Buffer, Match, State};
+use super::buffer::{Buffer, Match};
 use super::firmware::Firmware;
 use super::mech::Mechanics;
 use crate::io::{Command, Unwritten, WriteCache};
@@ -45,6 +44,7 @@ mod bus;
 mod data;
 mod freed;
 mod medium;
+mod served;
 #[cfg(test)]
 mod tests;
 
@@ -131,13 +131,13 @@ impl Marks {
         ends: Instant::NEVER,
     };
 
-    /// A read takes over an access that is under way: what is left of it counts from `now` on.
-    fn join(&mut self, now: Instant, stage: Stage) {
+    /// A read takes over an access that is under way: what is left of it counts from `now` on. Blocks in front of its own are a wait for the platter.
+    fn join(&mut self, now: Instant, stage: Stage, in_front: bool) {
         self.moves = now;
         match stage {
             Stage::Moving => {}
-            Stage::Waiting => self.settled = now,
-            Stage::Passing => (self.settled, self.begins) = (now, now),
+            Stage::Passing if !in_front => (self.settled, self.begins) = (now, now),
+            Stage::Waiting | Stage::Passing => self.settled = now,
         }
     }
 
@@ -306,34 +306,6 @@ impl Controller {
             .flatten()
     }
 
-    /// Runs of blocks in which a read of `now` may begin and needs no arm: what the buffer has, and the block that read-ahead comes to before the
-    /// command has been looked at, or that counts as read already.
-    pub(super) fn buffered(&self, now: Instant, tell: &mut dyn FnMut(Range<Pba>)) {
-        let passes = |access: &Access| {
-            access.stage == Stage::Passing && access.due <= now + self.firmware.command
-        };
-        let passes = self.access.as_ref().is_some_and(passes);
-        let sector = self.mechanics.layout().sector_time(self.arm.cylinder);
-        let meanwhile = self.firmware.command.0.div_ceil(sector.0.max(1));
-        for (index, segment) in self.buffer.filled() {
-            let reads_on = segment.state == State::Reading
-                && self.owner == Owner::Itself(index)
-                && segment.end < segment.ahead_max;
-            let next = self.firmware.buffer.read_hits_on_next_block || passes;
-            let end = segment.end + u64::from(reads_on && next);
-            // What is read meanwhile pushes the oldest blocks out.
-            let come = if reads_on { meanwhile } else { 0 };
-            let oldest = (segment.end + come).saturating_sub(self.firmware.buffer.segment_blocks);
-            let mut from = segment.first.max(oldest);
-            // Where a read gets nothing that was written, it waits until that is on the medium.
-            while let Some(others) = self.buffer.in_the_way(&self.firmware, &(from..end)) {
-                tell(Pba(from)..Pba(others.start));
-                from = others.end.min(end);
-            }
-            tell(Pba(from)..Pba(end));
-        }
-    }
-
     /// Everything acknowledged goes to the medium, if it is not safe where it is. The command takes the overhead of a write.
     fn flush(&mut self, start: Instant) -> (Instant, Cost) {
         let overhead = self.firmware.command + self.firmware.write.after(self.last_op);
@@ -447,7 +419,9 @@ impl Controller {
             (job.op, job.first, job.end)
         };
         let mut choice = match op {
-            Op::Read => self.buffer.for_read(&self.firmware, first, end),
+            Op::Read => self
+                .buffer
+                .for_read(&self.firmware, first, end, self.near()),
             _ => self.buffer.for_write(&self.firmware, first, end),
         };
         let job = self.job_mut();
@@ -479,7 +453,7 @@ impl Controller {
             (Match::Whole, _) => true,
             (Match::Partial, _) if self.firmware.buffer.partial_hit_at_once => true,
             (Match::Partial, Some(index)) => {
-                let there = self.buffer.at(index).end - job.first;
+                let there = self.buffer.at(index).end.saturating_sub(job.first);
                 there >= job.watermark.min(job.end - job.first)
             }
             _ => false,
