@@ -62,6 +62,7 @@ describe("numbers", () => {
     expect(ratio(1234.5)).toBe("1235×");
     expect(count(1234567)).toBe("1\u202f234\u202f567");
     expect(tick(0.30000000000000004)).toBe("0.3");
+    expect([1e6, 1_100_000, 1.2e6, 0.000_05].map(tick)).toEqual(["1e6", "1.1e6", "1.2e6", "5e−5"]);
     expect([0.1, 0.01, 0.001, 0.0001].map(percentile)).toEqual(["p90", "p99", "p99.9", "p99.99"]);
   });
 

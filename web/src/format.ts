@@ -92,7 +92,7 @@ export function joined(text: string): string {
 export function tick(value: number): string {
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 1e6 || size < 1e-4) return value.toExponential(0).replace("e+", "e").replace("-", MINUS);
+  if (size >= 1e6 || size < 1e-4) return Number(value.toPrecision(6)).toExponential().replace("e+", "e").replace("-", MINUS);
   return grouped(String(Number(value.toPrecision(6)))).replace("-", MINUS);
 }
 

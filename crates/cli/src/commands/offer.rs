@@ -66,6 +66,7 @@ pub(super) fn add(
 /// The settings with which a host that offers has the drives of a placement; none if it cannot.
 fn taken_over(place: &PartConfig, compares: bool) -> Result<Option<String>, ConfigError> {
     let card = Of::<dyn Placement>::KIND.find(&place.name)?;
+    let knobs = card.check(&place.knobs)?;
     let kept: &[&str] = match card.name {
         "linear" => return Ok(Some(String::new())),
         // It is eager on one drive, and is no other with offers.
@@ -74,7 +75,6 @@ fn taken_over(place: &PartConfig, compares: bool) -> Result<Option<String>, Conf
         "mirror" => &["disks", "copies", STRIPES],
         _ => return Ok(None),
     };
-    let knobs = card.check(&place.knobs)?;
     let lost = place
         .knobs
         .iter()

@@ -32,6 +32,7 @@
 //!
 //! Costs a slab entry per request, step and edge; nothing is allocated once the slabs have grown.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use slab::Slab;
@@ -211,7 +212,7 @@ pub struct Stack {
     /// Names of the steps of the plan that is being accepted, by their index in it.
     names: Vec<IoId>,
     /// Steps that were done, or were skipped, and whose successors have not been told. Empty between inputs.
-    ended: Vec<steps::Ended>,
+    ended: VecDeque<steps::Ended>,
     /// Drives that got something to do from steps that ended. Empty between inputs.
     woken: Vec<DriveId>,
     /// I/Os that were skipped, of which the placement has not been told. Empty between inputs.
@@ -256,7 +257,7 @@ impl Stack {
             put_off: Vec::new(),
             choice: None,
             names: Vec::new(),
-            ended: Vec::new(),
+            ended: VecDeque::new(),
             woken: Vec::new(),
             skipped: Vec::new(),
             opened: Vec::new(),

@@ -261,7 +261,7 @@ impl Stack {
                 }
                 let found = done.status.is_done() || plan.instead == Instead::Buffered;
                 let reads = io.io.op == Op::Read && found;
-                self.ended.push(Ended {
+                self.ended.push_back(Ended {
                     edges,
                     failure: status.failure(),
                     brought: reads.then_some(StepNumber::new(io.io.sequence)),
@@ -345,9 +345,9 @@ impl Stack {
         self.actions.push(Action::Recall { origin, len });
     }
 
-    /// Tells the steps that waited for those which have ended.
+    /// Tells the steps that waited for those which have ended, in the order in which these did.
     fn follow(&mut self, now: Instant) {
-        while let Some(mut ended) = self.ended.pop() {
+        while let Some(mut ended) = self.ended.pop_front() {
             let brought = ended.brought.filter(|_| ended.failure.is_none());
             let told = (ended.failure, brought);
             while let Some((then, at)) = self.graph.follow(&mut ended.edges, told) {
@@ -397,7 +397,7 @@ impl Stack {
         let written = parity.written.map(|data| (data, parity.len));
         self.actions.push(Action::Compute { origin, written });
         self.fulfilled.extend(step.request);
-        self.ended.push(Ended {
+        self.ended.push_back(Ended {
             edges,
             failure: None,
             brought: Some(number),
@@ -424,7 +424,7 @@ impl Stack {
             self.requests[key].fail(failure);
             self.fulfilled.push(key);
         }
-        self.ended.push(Ended {
+        self.ended.push_back(Ended {
             edges,
             failure: Some(failure),
             brought: None,
@@ -499,7 +499,7 @@ impl Stack {
         for (gate, failure) in opened.drain(..) {
             let (step, edges) = self.graph.remove(gate);
             if !edges.is_empty() {
-                self.ended.push(Ended {
+                self.ended.push_back(Ended {
                     edges,
                     failure,
                     brought: None,

@@ -317,6 +317,9 @@ impl Table {
                 "a whole number from 0 to 65535, or words joined by |: {} (one of the last four at most)",
                 Flags::WORDS.map(|(word, _)| word).join(", ")
             ),
+            (Column::Offer, _) if Flags::parse_offer(found.as_bytes()).is_some() => {
+                "the same as in flags, or nothing".to_owned()
+            }
             (Column::Offer, _) => format!(
                 "{}, or nothing",
                 Flags::OFFERS.map(|(word, _)| word).join(", ")

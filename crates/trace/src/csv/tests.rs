@@ -287,6 +287,10 @@ fn a_column_says_how_far_a_write_may_move() {
     };
     assert_eq!(both("fua|offer_track", "track"), 1);
     assert_eq!(both("offer_track", "disk"), 0);
+    let table = "time_us,op,offset,len,flags,may_move\n1,W,0,512,offer_track,disk\n";
+    let complaint =
+        "line 2: column 6 (may_move) is `disk`, allowed is the same as in flags, or nothing";
+    assert_eq!(told(&read(&FORMAT, table)), [complaint]);
     assert_eq!(both("offer_track|offer_disk", ""), 0);
     assert_eq!(both("1536", ""), 0, "stays, and may move on its track");
     assert_eq!(both("512", ""), 1);

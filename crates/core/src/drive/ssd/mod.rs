@@ -218,7 +218,7 @@ pub(super) static KIND: Kind = Kind {
             "full",
             &["full", "empty", "random"],
             "what is on the drive before the run: full: all was written once, in order; empty: nothing; random: what \
-             uniform random writes have left after so long that nothing changes any more",
+             uniform random writes have left, after a pause in which as many blocks as usual were freed",
         ),
         Knob::number(
             "unused_percent",

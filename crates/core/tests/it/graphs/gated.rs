@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nearslot_core::contract::{Drives, Placement, Shape};
 use nearslot_core::ids::DriveId;
-use nearslot_core::io::{Command, DriveDone, Tag};
+use nearslot_core::io::{Command, Data, DriveDone, Tag};
 use nearslot_core::op::{Cost, Failure, Op, Status};
-use nearslot_core::plan::{Plan, PlannedIo, Target};
+use nearslot_core::plan::{Parity, Plan, PlannedIo, Target};
 use nearslot_core::request::Request;
 use nearslot_core::stack::{Action, Input, Stack};
-use nearslot_core::units::{Blocks, Instant, Pba};
+use nearslot_core::units::{Blocks, Instant, Lba, Pba};
 
 use super::lanes;
 
@@ -117,4 +117,76 @@ fn a_placement_is_told_what_is_skipped_behind_a_gate() {
     assert_eq!(skipped.load(Ordering::Relaxed), 1);
     replies.sort_by_key(|(id, _)| *id);
     assert_eq!(replies, [(1, FAILED), (2, Status::Done)]);
+}
+
+/// A write of several stripes, whose parities are there as soon as it comes.
+struct Striped;
+
+impl Placement for Striped {
+    fn shape(&self) -> Shape {
+        Shape {
+            drives: 2,
+            ..Shape::of(Blocks(10))
+        }
+    }
+
+    fn plan(&mut self, _now: Instant, request: &Request, _drives: &dyn Drives, out: &mut Plan) {
+        for at in request.extent.start.0..request.extent.end().0 {
+            let parity = out.parity(Parity {
+                written: Some(Data::from(Lba(at))),
+                data: None,
+                len: Blocks(1),
+                awaited: false,
+            });
+            let mut write = io(1, Op::Write, Tag(at));
+            write.target = Target::At(Pba(at));
+            write.parity = Some(parity);
+            let write = out.io(write);
+            out.after(parity, write);
+        }
+    }
+
+    fn done(
+        &mut self,
+        _: Instant,
+        _: Tag,
+        _: DriveId,
+        _: &DriveDone,
+        _: &dyn Drives,
+        _: &mut Plan,
+    ) {
+    }
+}
+
+#[test]
+fn what_follows_steps_that_end_together_begins_in_their_order() {
+    let mut stack = Stack::new(Box::new(Striped), lanes(2));
+    let request = Request::new(1, Op::Write, 2, 5, Instant::ZERO);
+    stack.input(Instant::ZERO, Input::Submit(request));
+    let (mut actions, mut order) = (Vec::new(), Vec::new());
+    loop {
+        stack.take_actions(&mut actions);
+        let starts = actions.drain(..).filter_map(|action| match action {
+            Action::Start { command, .. } => Some(command),
+            _ => None,
+        });
+        let Some(Command {
+            io, op, at, len, ..
+        }) = starts.last()
+        else {
+            break;
+        };
+        order.push(at.0);
+        let done = DriveDone {
+            io,
+            op,
+            at,
+            len,
+            status: Status::Done,
+            cost: Cost::default(),
+            arm: None,
+        };
+        stack.input(Instant::ZERO, Input::Done(DriveId(1), done));
+    }
+    assert_eq!(order, [2, 3, 4, 5, 6]);
 }
