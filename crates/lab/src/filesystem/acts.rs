@@ -136,12 +136,11 @@ impl FileSystem {
         Ok(())
     }
 
-    /// A block has changed. If it has no place and needs none yet, as it is new or could not be written, it needs one now.
+    /// A block has changed. If it has no place, as it is new or could not be written, what points to it waits from now on.
     pub(super) fn touch(&mut self, key: Key) {
         if self.offers() && !self.pages.has(key) {
             let of = key.file().map(|file| &self.files[file as usize]);
             if let Some(of) = of.filter(|of| of.at(key).is_none()) {
-                self.reserved += 1;
                 self.order.wait(of.parent(key));
             }
         }
@@ -168,6 +167,7 @@ impl FileSystem {
         self.touch(key);
         self.touch(self.files[file as usize].parent(key));
         if self.offers() {
+            self.reserved += 1;
             return;
         }
         let of = &self.files[file as usize];
@@ -221,13 +221,14 @@ impl FileSystem {
         let of = &self.files[file as usize];
         let (at, parent, inodes) = (of.at(key), of.parent(key), self.inodes_of(file));
         match at {
-            None if was_dirty => {
+            None => {
                 // What is on its way out has its promise until it has ended.
                 self.reserved -= u64::from(!going);
-                self.order.wait_no_more(parent);
+                // If it is not dirty, a write of it failed, and nothing waits for it any more.
+                if was_dirty {
+                    self.order.wait_no_more(parent);
+                }
             }
-            // A write of it failed.
-            None => {}
             Some(at) if !self.offers() => {
                 self.there(key);
                 self.give(at);

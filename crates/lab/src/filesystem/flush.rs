@@ -284,6 +284,7 @@ impl FileSystem {
         let again = self.pages.end(key);
         self.groups.take(at);
         self.order.landed(at);
+        self.reserved -= 1;
         self.found(key);
         self.place(key, at);
         if let (Key::Data(file, index), false) = (key, again) {
@@ -291,7 +292,8 @@ impl FileSystem {
         }
     }
 
-    /// A block could not be written. If it has changed meanwhile, it is tried again; else what points to it goes without.
+    /// A block could not be written. If it has changed meanwhile, it is tried again; else what points to it goes without. It may change again as long as
+    /// its file has it, so the room for it stays reserved.
     fn found_none(&mut self, key: Key) {
         if !self.pages.end(key) {
             self.found(key);
@@ -302,7 +304,6 @@ impl FileSystem {
     fn found(&mut self, key: Key) {
         let file = key.file().expect("it is of a file");
         let parent = self.files[file as usize].parent(key);
-        self.reserved -= 1;
         self.order.wait_no_more(parent);
         self.touch(parent);
     }

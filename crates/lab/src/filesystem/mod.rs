@@ -95,7 +95,7 @@ pub struct FileSystem {
     runs: Runs,
     /// Blocks with a place that have never been written, where pointers wait for them.
     absent: BTreeSet<Key>,
-    /// Blocks that have no place yet, of those that will need one.
+    /// Blocks of files that have no place, and of removed ones those that are on their way.
     reserved: u64,
     /// How much wider a region is to be offered to a write that was exhausted, by its first block, and how many had landed then.
     wider: BTreeMap<Key, (u64, u64)>,
