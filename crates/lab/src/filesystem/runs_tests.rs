@@ -8,7 +8,7 @@ use nearslot_core::drive;
 use nearslot_core::rng::Rng;
 
 use super::files::Key;
-use super::flush::{Ended, Goes};
+use super::flush::{Ended, Goes, Going};
 use super::shape::{BYTES, Shape};
 use super::skips::{Skips, Table};
 use super::{FileSystem, Offering, ROOT, Settings};
@@ -124,7 +124,7 @@ fn it_goes_on_where_every_place_tried_one_by_one_is_best() {
 }
 
 /// How many new blocks there were to choose from when a write was made.
-fn going_most(files: &FileSystem, going: &super::flush::Going) -> u64 {
+fn going_most(files: &FileSystem, going: &Going) -> u64 {
     let mut left = going.blocks();
     let mut from = 0;
     while let Some((since, key)) = files.pages.dirty_from(from) {
@@ -190,4 +190,112 @@ fn a_place_that_is_too_near_costs_a_turn() {
     assert!(cost(2) > second && cost(3) > cost(2));
     // Beyond the table nothing is known.
     assert_eq!(skips.cost(0, 1, 10_000, 1), None);
+}
+
+/// A file system whose writes have up to eight blocks, and who makes them land.
+fn in_eights() -> FileSystem {
+    let shape = Shape::new(4_096, 4_096).unwrap();
+    let rng = &mut Rng::stream(1, "runs");
+    let mut files = file_system(shape, drawn(rng, 4_096), 0.0, rng);
+    files.settings.request_blocks = 8;
+    files
+}
+
+/// Where a write may land that was sent.
+fn places(going: &Going) -> Vec<Range<u64>> {
+    match &going.goes {
+        Goes::To(at) => vec![*at..at + going.blocks()],
+        Goes::Into(windows) => windows.runs.clone(),
+        Goes::Within(runs, ..) => runs.clone(),
+    }
+}
+
+/// Writes go one after another until none may.
+fn write_all(files: &mut FileSystem) {
+    while let Some(going) = files.next_write() {
+        let at = places(&going)[0].start;
+        files.ended(going, Ended::At(at));
+    }
+}
+
+#[test]
+fn a_short_write_waits_for_company_while_another_is_under_way() {
+    let mut files = in_eights();
+    let file = files.make(0, ROOT, false).unwrap();
+    files.write(file, 0, 11 * BYTES).unwrap();
+    let opens = files.next_write().expect("nothing is under way");
+    let at = places(&opens)[0].start;
+    assert_eq!((opens.blocks(), files.next_write().is_none()), (8, true));
+    // While full ones follow each other, the rest is not sent as short as it is.
+    files.write(file, 11 * BYTES, 8 * BYTES).unwrap();
+    files.ended(opens, Ended::At(at));
+    let mut sent = Vec::new();
+    while let Some(going) = files.next_write() {
+        assert_eq!(going.blocks(), 8, "a short write did not wait");
+        sent.push(going);
+    }
+    assert_eq!(sent.len(), 1);
+    for going in sent {
+        let at = places(&going)[0].start;
+        files.ended(going, Ended::At(at));
+    }
+    // Nothing is under way any more, so it goes.
+    let rest = files.next_write().expect("it waited long enough");
+    assert_eq!(rest.blocks(), 3);
+}
+
+/// The pointers of an indirect block count from when an inode leads to where that block itself lies, wherever in a write it was.
+#[test]
+fn an_indirect_block_within_a_write_lies_behind_those_before_it() {
+    let mut files = in_eights();
+    files.settings.request_blocks = 32;
+    let [first, file] = [0, 1].map(|_| {
+        let file = files.make(0, ROOT, false).unwrap();
+        files.write(file, 0, 13 * BYTES).unwrap();
+        file
+    });
+    let data = files.next_write().unwrap();
+    assert_eq!(data.blocks(), 26);
+    let at = places(&data)[0].start;
+    files.ended(data, Ended::At(at));
+    // The pointers of both files go together, and one of them is removed meanwhile: its block is not there.
+    let both = files.next_write().unwrap();
+    let keys: Vec<Key> = both.blocks.iter().map(|(key, _)| *key).collect();
+    assert_eq!(keys, [first, file].map(|file| Key::Indirect(file, 0)));
+    files.remove(first);
+    let begin = places(&both)[0].start;
+    files.ended(both, Ended::At(begin));
+    assert_eq!(files.files[file as usize].indirect, [Some(begin + 1)]);
+    let last = files.files[file as usize].blocks[12].unwrap();
+    assert!(
+        files.order.is_bare(last),
+        "no inode leads to {last} on the medium, and a bitmap may show it"
+    );
+    write_all(&mut files);
+    assert!(files.is_clean() && !files.order.is_bare(last));
+}
+
+/// What was removed is free when its inodes are on the medium without it, also where blocks of inodes go together.
+#[test]
+fn blocks_of_all_inodes_of_a_write_are_free_behind_it() {
+    let mut files = in_eights();
+    let before = files.groups.free();
+    let made: Vec<u32> = (0..100)
+        .map(|_| {
+            let file = files.make(0, ROOT, false).unwrap();
+            files.write(file, 0, BYTES).unwrap();
+            file
+        })
+        .collect();
+    write_all(&mut files);
+    assert_eq!(files.groups.free(), before - 100);
+    made.into_iter().for_each(|file| files.remove(file));
+    let mut most = 0;
+    while let Some(going) = files.next_write() {
+        let inodes = |(key, _): &&(Key, u64)| matches!(key, Key::Inodes(_));
+        most = most.max(going.blocks.iter().filter(inodes).count());
+        let at = places(&going)[0].start;
+        files.ended(going, Ended::At(at));
+    }
+    assert_eq!((most, files.groups.free()), (2, before));
 }
