@@ -188,6 +188,18 @@ impl Gate {
         }
     }
 
+    /// A request was answered that is made again: it counts nothing by itself.
+    pub(crate) fn goes_again(&mut self, reply: &Reply) {
+        let Some(index) = self.batch_of(reply.request.id.0) else {
+            return;
+        };
+        for counts in &mut self.counts {
+            if counts.objective.class.has(reply.request.op) {
+                counts.batches[index].arrived -= 1;
+            }
+        }
+    }
+
     /// Whether an objective is surely missed, so that the run need not go on.
     pub(crate) fn over(&mut self, now: Instant) -> bool {
         let rest = (self.complete(), self.each());

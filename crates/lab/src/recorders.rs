@@ -240,6 +240,22 @@ impl Recorders {
         Ok((self.recorder, parts, (volumes, self.streams.found(names))))
     }
 
+    /// A row of a request that was answered, and its part of the schedule.
+    #[inline]
+    fn write_down(&mut self, reply: &Reply) {
+        let warmup = reply.request.id.0 < self.warmup;
+        if let Some(requests) = &mut self.requests
+            && let Err(error) = requests.push(|rows| rows.push(reply, warmup))
+        {
+            self.fail(error.into());
+        }
+        if let Some(schedule) = &mut self.schedule
+            && let Err(error) = schedule.push(reply)
+        {
+            self.fail(error.into());
+        }
+    }
+
     #[cold]
     fn fail(&mut self, error: RunError) {
         (self.requests, self.commands, self.schedule) = (None, None, None);
@@ -302,17 +318,15 @@ impl Observer for Recorders {
         if is_grouped(reply, self.warmup) {
             self.behind.replied(now, reply.request.op);
         }
-        let warmup = reply.request.id.0 < self.warmup;
-        if let Some(requests) = &mut self.requests
-            && let Err(error) = requests.push(|rows| rows.push(reply, warmup))
-        {
-            self.fail(error.into());
+        self.write_down(reply);
+    }
+
+    fn goes_again(&mut self, now: Instant, reply: &Reply) {
+        self.recorder.goes_again(now, reply);
+        if let Some(gate) = &mut self.gate {
+            gate.goes_again(reply);
         }
-        if let Some(schedule) = &mut self.schedule
-            && let Err(error) = schedule.push(reply)
-        {
-            self.fail(error.into());
-        }
+        self.write_down(reply);
     }
 
     #[inline]

@@ -39,6 +39,10 @@ pub trait Observer {
     fn done(&mut self, _now: Instant, _drive: DriveId, _done: &DriveDone) {}
     /// A request was answered.
     fn replied(&mut self, _now: Instant, _reply: &Reply) {}
+    /// A request failed that the load makes again, which is no failure of the load.
+    fn goes_again(&mut self, now: Instant, reply: &Reply) {
+        self.replied(now, reply);
+    }
     /// Everything that an event led to has been carried out.
     fn settled(&mut self, _now: Instant, _stack: &Stack) {}
     /// Whether nothing more is to be learned, so that the run may end. Asked every few thousand events.
@@ -257,7 +261,11 @@ fn carry_out(
         | Action::Recall { .. }
         | Action::Move(_) => {}
         Action::Reply(reply) => {
-            observer.replied(now, reply);
+            let failure = reply.status.failure();
+            match failure.is_some_and(|failure| workload.asks_again(failure)) {
+                true => observer.goes_again(now, reply),
+                false => observer.replied(now, reply),
+            }
             workload.replied(now, reply);
         }
     }

@@ -367,6 +367,17 @@ impl Recorder {
         self.integrated = now;
     }
 
+    /// A request is in the system no more, however it ended.
+    #[inline]
+    fn leaves(&mut self, now: Instant, reply: &Reply) {
+        self.integrate(now);
+        let op = reply.request.op as usize;
+        self.in_system -= 1;
+        self.present[op] -= 1;
+        self.replied += 1;
+        self.operations[op] += 1;
+    }
+
     fn begin(&mut self, now: Instant) {
         self.since = Some(now);
         for drive in &mut self.in_flight {
@@ -449,14 +460,15 @@ impl Observer for Recorder {
         }
     }
 
+    fn goes_again(&mut self, now: Instant, reply: &Reply) {
+        self.leaves(now, reply);
+        self.warmup_replied += u64::from(reply.request.id.0 < self.window.warmup);
+    }
+
     #[inline]
     fn replied(&mut self, now: Instant, reply: &Reply) {
-        self.integrate(now);
+        self.leaves(now, reply);
         let request = &reply.request;
-        self.in_system -= 1;
-        self.present[request.op as usize] -= 1;
-        self.replied += 1;
-        self.operations[request.op as usize] += 1;
         let failure = reply.status.failure();
         if let Some(failure) = failure {
             self.failed[failure as usize] += 1;

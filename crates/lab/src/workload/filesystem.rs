@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use nearslot_core::config::PartConfig;
 use nearslot_core::offer::Offer;
+use nearslot_core::op::Failure;
 use nearslot_core::registry::{ConfigError, Knob, KnobValue, Knobs, Spec};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::rng::Rng;
@@ -56,6 +57,11 @@ impl Workload for Files {
 
     fn replied(&mut self, now: Instant, reply: &Reply) {
         self.0.answered(now, reply);
+    }
+
+    /// What others have left no room for goes again, and is told as `exhausted`.
+    fn asks_again(&self, failure: Failure) -> bool {
+        failure == Failure::Exhausted
     }
 
     fn processes(&self) -> Vec<ProcessFound> {

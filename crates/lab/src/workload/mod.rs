@@ -9,6 +9,7 @@ use std::sync::Arc;
 use nearslot_core::config::PartConfig;
 use nearslot_core::contract::{Blueprint, Geometry};
 use nearslot_core::offer::Offer;
+use nearslot_core::op::Failure;
 use nearslot_core::registry;
 use nearslot_core::registry::{ConfigError, Kind, KindCard, KnobValue, Knobs, Of, Spec, written};
 use nearslot_core::request::{Reply, Request};
@@ -234,6 +235,11 @@ pub trait Workload: Send {
 
     /// A request was answered.
     fn replied(&mut self, _now: Instant, _reply: &Reply) {}
+
+    /// Whether a request that failed so is made again, so that it is no failure of what the load wanted.
+    fn asks_again(&self, _failure: Failure) -> bool {
+        false
+    }
 
     /// When a request comes that an answer brings at its own instant.
     fn refill(&self) -> Refill {
