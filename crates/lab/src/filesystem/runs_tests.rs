@@ -204,7 +204,7 @@ fn in_eights() -> FileSystem {
 /// Where a write may land that was sent.
 fn places(going: &Going) -> Vec<Range<u64>> {
     match &going.goes {
-        Goes::To(at) => vec![*at..at + going.blocks()],
+        Goes::To(at) => Vec::from_iter([*at..at + going.blocks()]),
         Goes::Into(windows) => windows.runs.clone(),
         Goes::Within(runs, ..) => runs.clone(),
     }

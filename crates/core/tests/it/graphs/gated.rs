@@ -166,13 +166,13 @@ fn what_follows_steps_that_end_together_begins_in_their_order() {
     let (mut actions, mut order) = (Vec::new(), Vec::new());
     loop {
         stack.take_actions(&mut actions);
-        let starts = actions.drain(..).filter_map(|action| match action {
+        let mut starts = actions.drain(..).filter_map(|action| match action {
             Action::Start { command, .. } => Some(command),
             _ => None,
         });
         let Some(Command {
             io, op, at, len, ..
-        }) = starts.last()
+        }) = starts.next_back()
         else {
             break;
         };
