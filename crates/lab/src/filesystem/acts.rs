@@ -19,7 +19,7 @@ pub(super) type Run = (u64, u64);
 impl FileSystem {
     /// Whether so many blocks more will find a place.
     fn check_room(&self, blocks: u64) -> Result<(), Refused> {
-        let free = self.groups.free().saturating_sub(self.reserved);
+        let free = self.room().saturating_sub(self.reserved);
         match blocks <= free {
             true => Ok(()),
             false if self.order.frees() || self.freeing > 0 => Err(Refused::Wait),
@@ -68,15 +68,9 @@ impl FileSystem {
         let file = FileId::try_from(self.files.len()).expect("fewer files than numbers");
         let entry = self.enter(parent);
         self.files.push(File {
-            inode,
-            process,
-            bytes: 0,
-            live: true,
-            blocks: Vec::new(),
-            indirect: Vec::new(),
-            last: None,
             entries: is_directory.then(Entries::default),
             entry: Some((parent, entry)),
+            ..File::empty(inode, process)
         });
         self.by_inode.insert(inode, file);
         self.touch_inode(file);
@@ -107,7 +101,9 @@ impl FileSystem {
     /// An inode has changed, and the bits of its group.
     fn touch_inode(&mut self, file: FileId) {
         self.pages.touch(self.inodes_of(file));
-        self.pages.touch(Key::BitsOfInodes(self.group_of(file)));
+        if self.log.is_none() {
+            self.pages.touch(Key::BitsOfInodes(self.group_of(file)));
+        }
     }
 
     /// Writes bytes into a file, from a byte that it has, or just behind the last, on. What it has stays where it is.
@@ -138,6 +134,9 @@ impl FileSystem {
 
     /// A block has changed. If it has no place, as it is new or could not be written, what points to it waits from now on.
     pub(super) fn touch(&mut self, key: Key) {
+        if let Some(log) = &mut self.log {
+            log.cleaner.changed(key);
+        }
         if self.offers() && !self.pages.has(key) {
             let of = key.file().map(|file| &self.files[file as usize]);
             if let Some(of) = of.filter(|of| of.at(key).is_none()) {
@@ -166,7 +165,7 @@ impl FileSystem {
     fn add(&mut self, file: FileId, key: Key) {
         self.touch(key);
         self.touch(self.files[file as usize].parent(key));
-        if self.offers() {
+        if self.offers() || self.log.is_some() {
             self.reserved += 1;
             return;
         }
@@ -220,6 +219,13 @@ impl FileSystem {
         }
         let of = &self.files[file as usize];
         let (at, parent, inodes) = (of.at(key), of.parent(key), self.inodes_of(file));
+        if let Some(log) = &mut self.log {
+            log.cleaner.forget(key);
+            if !going {
+                self.drop_logged(at);
+            }
+            return;
+        }
         match at {
             None => {
                 // What is on its way out has its promise until it has ended.
@@ -296,7 +302,8 @@ impl FileSystem {
     /// Files that have not been removed, in the order in which they were made.
     pub fn live_files(&self) -> Vec<FileId> {
         let all = (0..).zip(&self.files);
-        let live = all.filter(|(_, file)| file.live && file.entries.is_none());
+        let live =
+            all.filter(|(_, file)| file.live && file.entries.is_none() && file.entry.is_some());
         live.map(|(file, _)| file).collect()
     }
 

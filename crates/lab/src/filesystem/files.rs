@@ -32,6 +32,12 @@ pub(super) enum Key {
     BitsOfBlocks(u64),
     /// With bits for its inodes.
     BitsOfInodes(u64),
+    /// Of a log: with where blocks of inodes lie.
+    Map(u64),
+    /// With where the blocks of the map lie.
+    Checkpoint,
+    /// With what the blocks of a write are, before them.
+    Summary,
 }
 
 impl Key {
@@ -39,7 +45,18 @@ impl Key {
     pub(super) fn file(self) -> Option<FileId> {
         match self {
             Key::Data(file, _) | Key::Indirect(file, _) => Some(file),
-            Key::Inodes(_) | Key::BitsOfBlocks(_) | Key::BitsOfInodes(_) => None,
+            _ => None,
+        }
+    }
+
+    /// How far it is above data: what points to a block is above it.
+    pub(super) fn level(self) -> u8 {
+        match self {
+            Key::Data(..) => 0,
+            Key::Indirect(_, ROOT) => 2,
+            Key::Indirect(..) => 1,
+            Key::Inodes(_) => 3,
+            _ => 4,
         }
     }
 
@@ -84,6 +101,21 @@ pub(super) struct File {
 }
 
 impl File {
+    /// A file without blocks, which no directory has.
+    pub(super) fn empty(inode: u64, process: u64) -> File {
+        File {
+            inode,
+            process,
+            bytes: 0,
+            live: true,
+            blocks: Vec::new(),
+            indirect: Vec::new(),
+            last: None,
+            entries: None,
+            entry: None,
+        }
+    }
+
     /// Where one of its blocks lies.
     pub(super) fn at(&self, key: Key) -> Option<u64> {
         match key {
@@ -95,12 +127,17 @@ impl File {
 
     /// One of its blocks lies here.
     pub(super) fn place(&mut self, key: Key, at: u64) {
+        self.set(key, Some(at));
+        self.last = Some(at);
+    }
+
+    /// One of its blocks lies here, or nowhere.
+    pub(super) fn set(&mut self, key: Key, at: Option<u64>) {
         match key {
-            Key::Data(_, index) => self.blocks[index as usize] = Some(at),
-            Key::Indirect(_, index) => self.indirect[index as usize] = Some(at),
+            Key::Data(_, index) => self.blocks[index as usize] = at,
+            Key::Indirect(_, index) => self.indirect[index as usize] = at,
             _ => panic!("{key:?} is of no file"),
         }
-        self.last = Some(at);
     }
 
     /// What has the pointer to one of its blocks.

@@ -22,6 +22,10 @@ pub enum Goes {
     Within(Vec<Range<u64>>, Region, u64),
     /// Into one of these windows of a group, which no other write is offered.
     Into(Windows),
+    /// Into a log.
+    Log(LogWrite),
+    /// A checkpoint of a log, to this block.
+    Checkpoint(u64),
 }
 
 /// What a write of new blocks is offered by the allocator of `runs.rs`.
@@ -34,6 +38,18 @@ pub struct Windows {
     pub runs: Vec<Range<u64>>,
 }
 
+/// A write of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogWrite {
+    pub(super) number: u64,
+    /// Where it goes, if that is known.
+    pub at: Option<u64>,
+    /// Else where it may land.
+    pub runs: Vec<Range<u64>>,
+    /// Of each block behind the summary: where it lay before, and when it changed.
+    pub(super) before: Vec<(Option<u64>, u64)>,
+}
+
 /// A write on its way.
 #[derive(Clone, Debug)]
 pub struct Going {
@@ -44,7 +60,7 @@ pub struct Going {
     /// Those of its blocks that have pointers, each with what it points to.
     pub(super) pointers: Vec<(usize, Vec<Pointer>)>,
     /// Blocks that are free behind it.
-    freed: Vec<u64>,
+    pub(super) freed: Vec<u64>,
 }
 
 impl Going {
@@ -68,6 +84,9 @@ pub enum Ended {
 impl FileSystem {
     /// The write that goes next; none if nothing may.
     pub fn next_write(&mut self) -> Option<Going> {
+        if self.log.is_some() {
+            return self.next_of_log();
+        }
         if let Offering::Runs(skips) = &self.settings.offering {
             let skips = Arc::clone(skips);
             return self.next_of_runs(&skips);
@@ -100,12 +119,16 @@ impl FileSystem {
 
     /// Where a block lies, if it has a place.
     pub(super) fn address(&self, key: Key) -> Option<u64> {
+        if let (Some(log), None) = (&self.log, key.file()) {
+            return log.lies(key);
+        }
         let shape = self.groups.shape();
         match key {
             Key::Inodes(number) => Some(shape.inodes_at(number)),
             Key::BitsOfBlocks(group) => Some(shape.bits_of_blocks(group)),
             Key::BitsOfInodes(group) => Some(shape.bits_of_inodes(group)),
             Key::Data(file, _) | Key::Indirect(file, _) => self.files[file as usize].at(key),
+            Key::Map(_) | Key::Checkpoint | Key::Summary => None,
         }
     }
 
@@ -178,7 +201,7 @@ impl FileSystem {
         let inodes = keys.iter().filter(|key| matches!(key, Key::Inodes(_)));
         let freed: Vec<u64> = inodes.flat_map(|key| self.order.freed_by(*key)).collect();
         self.freeing += freed.len() as u64;
-        self.counts.began(keys[0], &goes);
+        self.counts.began(keys, &goes);
         let has_pointers = |(_, key): &(usize, &Key)| key.has_pointers();
         let with = keys.iter().enumerate().filter(has_pointers);
         Going {
@@ -219,6 +242,8 @@ impl FileSystem {
                 self.leave_windows(&windows, going.blocks(), how);
             }
             Goes::To(at) => self.rewritten(going.blocks.as_slice(), *at),
+            Goes::Log(write) => self.ended_log(&going.blocks, write, how),
+            Goes::Checkpoint(_) => self.ended_checkpoint(how),
         }
         self.counts.failed += u64::from(how == Ended::Failed);
         let Ended::At(at) = how else {

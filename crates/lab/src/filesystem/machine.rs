@@ -57,6 +57,8 @@ impl Process {
 enum Flight {
     /// This process reads.
     Read(usize),
+    /// The cleaner of a log does.
+    Clean(Run),
     Write(Going),
 }
 
@@ -170,6 +172,10 @@ impl Machine {
                 self.processes[process].reads = false;
                 self.files.counts.failed += u64::from(!reply.status.is_done());
             }
+            Flight::Clean(run) => {
+                self.files.counts.failed += u64::from(!reply.status.is_done());
+                self.files.ended_read(run, reply.status.is_done());
+            }
             Flight::Write(going) => {
                 let how = match reply.status {
                     Status::Done => Ended::At(reply.request.extent.start.0 / SECTORS),
@@ -185,6 +191,9 @@ impl Machine {
     /// Processes do what they can, and the next request is made.
     fn go_on(&mut self) {
         while self.any_acts() {}
+        if self.processes.iter().all(|process| process.ended.is_some()) {
+            self.files.sync();
+        }
         if self.next.is_none() && self.flights.len() < self.depth {
             self.next = self.make();
         }
@@ -246,6 +255,12 @@ impl Machine {
                 self.files.write(file, self.files.bytes(file), bytes)?;
                 self.processes[index].written += bytes;
             }
+            Act::Overwrite(name) => {
+                let file = file(name)?;
+                let bytes = self.files.bytes(file);
+                self.files.write(file, 0, bytes)?;
+                self.processes[index].written += bytes;
+            }
             Act::Read(name) => {
                 let file = file(name)?;
                 self.processes[index].runs = self.files.missing(file).into();
@@ -262,8 +277,11 @@ impl Machine {
 
     /// Makes the request that goes next, if there is something to be read or written.
     fn make(&mut self) -> Option<Next> {
-        let (op, at, len, offer, flight) = match self.reads.pop_front() {
-            Some((process, (at, len))) => (Op::Read, at, len, None, Flight::Read(process)),
+        let read = self.reads.pop_front();
+        let read = read.map(|(process, run)| (run, Flight::Read(process)));
+        let cleans = || self.files.next_read().map(|run| (run, Flight::Clean(run)));
+        let (op, at, len, offer, flight) = match read.or_else(cleans) {
+            Some(((at, len), flight)) => (Op::Read, at, len, None, flight),
             None => {
                 let going = self.files.next_write()?;
                 let (at, offer) = match &going.goes {
@@ -273,6 +291,11 @@ impl Machine {
                         let offer = offer(&windows.runs);
                         (windows.runs[0].start, Some((offer, self.heard)))
                     }
+                    Goes::Checkpoint(at) => (*at, None),
+                    Goes::Log(write) => match write.at {
+                        Some(at) => (at, None),
+                        None => (write.runs[0].start, Some((offer(&write.runs), self.heard))),
+                    },
                 };
                 let len = going.blocks();
                 (Op::Write, at, len, offer, Flight::Write(going))

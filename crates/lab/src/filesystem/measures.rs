@@ -11,7 +11,7 @@ use crate::outcome::Number;
 /// The key of these measures.
 pub const KEY: &str = "filesystem";
 
-const FIXED: usize = 16;
+const FIXED: usize = 21;
 
 /// What is told: first these, then files by mini-group.
 pub const MEASURES: &[Measure] = &{
@@ -83,6 +83,20 @@ const TOLD: [Measure; FIXED] = [
         "range writes of whose offer others had left nothing, and which went again",
     )
     .of_run(),
+    Measure::quantity(
+        "amplification",
+        "",
+        "blocks that were written, of all kinds, to each block of a file or directory that was written as it had changed",
+    ),
+    Measure::count("checkpoints", "checkpoints", "checkpoints of a log").of_run(),
+    Measure::count("cleaned", "segments", "segments of a log that were cleaned").of_run(),
+    Measure::count("clean_read", "blocks", "blocks that were read for that").of_run(),
+    Measure::count(
+        "moved",
+        "blocks",
+        "and blocks that lived there and were written anew",
+    )
+    .of_run(),
     Measure::count(
         "refused",
         "steps",
@@ -131,6 +145,9 @@ pub(super) struct Counts {
     pub(super) widened: u64,
     pub(super) halved: u64,
     pub(super) exhausted: u64,
+    /// Blocks that were written, and those of them of files and directories that were written as they had changed.
+    pub(super) blocks: u64,
+    pub(super) new: u64,
     pub(super) refused: u64,
     pub(super) failed: u64,
     elsewhere: u64,
@@ -147,20 +164,35 @@ impl Counts {
     }
 
     /// A write begins.
-    pub(super) fn began(&mut self, first: Key, goes: &Goes) {
-        let of = match first.is_data() {
+    pub(super) fn began(&mut self, keys: &[Key], goes: &Goes) {
+        let of = match keys[0].is_data() {
             true => &mut self.data,
             false => &mut self.metadata,
         };
         *of += 1;
+        self.blocks += keys.len() as u64;
+        self.new += keys.iter().filter(|key| key.is_data()).count() as u64;
         match goes {
-            Goes::To(_) => {}
             Goes::Into(_) => self.offered += 1,
+            Goes::To(_) | Goes::Log(_) | Goes::Checkpoint(_) => {}
             Goes::Within(_, _, steps) => {
                 self.offered += 1;
                 self.widened += u64::from(*steps > 0);
             }
         }
+    }
+}
+
+impl Counts {
+    /// A write of a log begins, which has so many blocks with its summary.
+    pub(super) fn began_log(&mut self, keys: &[Key], blocks: u64, offered: bool) {
+        let of = match keys.iter().any(|key| key.is_data()) {
+            true => &mut self.data,
+            false => &mut self.metadata,
+        };
+        *of += 1;
+        self.blocks += blocks;
+        self.offered += u64::from(offered);
     }
 }
 
@@ -177,11 +209,18 @@ impl FileSystem {
             ("metadata_writes", counts.metadata),
         ];
         if self.offers() {
+            found.extend([("widened", counts.widened), ("halved", counts.halved)]);
+        }
+        let log = self.log.as_ref();
+        if self.offers() || log.is_some_and(|log| log.settings.offers) {
+            found.extend([("offered", counts.offered), ("exhausted", counts.exhausted)]);
+        }
+        if let Some(log) = log {
             found.extend([
-                ("offered", counts.offered),
-                ("widened", counts.widened),
-                ("halved", counts.halved),
-                ("exhausted", counts.exhausted),
+                ("checkpoints", log.checkpoints),
+                ("cleaned", log.cleaner.cleaned),
+                ("clean_read", log.cleaner.read),
+                ("moved", log.cleaner.moved),
             ]);
         }
         found.extend([
@@ -193,8 +232,13 @@ impl FileSystem {
         let names = BY_MINI.iter().map(|measure| measure.name);
         found.extend(names.zip(counts.by_mini));
         let numbers = found.into_iter();
-        numbers
+        let mut found: Vec<(&'static str, Number)> = numbers
             .map(|(name, number)| (name, Number::Count(number)))
-            .collect()
+            .collect();
+        if counts.new > 0 {
+            let written = counts.blocks as f64 / counts.new as f64;
+            found.push(("amplification", Number::Quantity(written)));
+        }
+        found
     }
 }

@@ -96,6 +96,7 @@ impl Medium {
             Goes::To(_) => None,
             Goes::Within(runs, ..) => Some(runs),
             Goes::Into(windows) => Some(&windows.runs),
+            Goes::Log(_) | Goes::Checkpoint(_) => panic!("it is no log"),
         };
         let offer = runs.map(|runs| {
             let ranges = runs
@@ -151,10 +152,11 @@ impl Medium {
                 Key::BitsOfBlocks(group) => Some(shape.bits_of_blocks(group)),
                 Key::BitsOfInodes(group) => Some(shape.bits_of_inodes(group)),
                 Key::Data(file, _) | Key::Indirect(file, _) => files.files[file as usize].at(*key),
+                Key::Map(_) | Key::Checkpoint | Key::Summary => panic!("it is no log"),
             };
             let goes = match going.goes {
                 Goes::To(at) => Some(at + step),
-                Goes::Within(..) | Goes::Into(_) => None,
+                _ => None,
             };
             assert_eq!(goes, place, "{key:?}");
         }
@@ -166,7 +168,7 @@ impl Medium {
         // A stack carries out writes that overlap in the order in which they came.
         let place = |sent: &Sent| match sent.going.goes {
             Goes::To(at) => at..at + sent.going.blocks(),
-            Goes::Within(..) | Goes::Into(_) => 0..0,
+            _ => 0..0,
         };
         let of = place(&self.sent[drawn]);
         let overlaps = |sent: &Sent| {
@@ -178,9 +180,7 @@ impl Medium {
         let fails = rng.chance(fails);
         let at = match (&going.goes, offer) {
             (Goes::To(at), _) => Some(*at),
-            (Goes::Within(..) | Goes::Into(_), offer) => {
-                self.land(offer.expect("it was made"), files, rng)
-            }
+            (_, offer) => self.land(offer.expect("it was made"), files, rng),
         };
         let how = match at {
             None => Ended::Exhausted,
@@ -305,5 +305,6 @@ fn holds(files: &FileSystem, going: &Going, step: usize, key: Key) -> Held {
             Held::Bits(all.filter(shown).collect())
         }
         Key::BitsOfInodes(_) => Held::Bits(Vec::new()),
+        Key::Map(_) | Key::Checkpoint | Key::Summary => panic!("it is no log"),
     }
 }

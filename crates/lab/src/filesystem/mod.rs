@@ -13,16 +13,22 @@
 //! a block has an address when its write has ended: what is free in the mini-group or group that the policy names is offered, adjacent dirty blocks of a file go as
 //! one write, and what points to a block goes behind it. [`runs`] is an allocator of our own, which does more of that. Blocks that are on the medium are overwritten where they are. Inodes and bitmaps have fixed places.
 //!
+//! With [`Settings::log`] there is no such layout: everything goes to a [`log`], whose segments are cleaned ([`clean`]).
+//!
 //! It knows no time: [`machine`] brings it together with processes and requests. Source: Anand and others, "Avoiding file system micromanagement
 //! with range writes", OSDI 2008, section 6. The design, and what is left out: docs/design/0029-range-writes.md.
 
 mod acts;
 mod bits;
+mod clean;
 mod files;
 mod flush;
 mod groups;
 #[cfg(test)]
 mod groups_tests;
+pub mod log;
+#[cfg(test)]
+mod log_tests;
 pub mod machine;
 mod measures;
 #[cfg(test)]
@@ -33,6 +39,9 @@ mod region;
 mod runs;
 #[cfg(test)]
 mod runs_tests;
+pub mod segments;
+#[cfg(test)]
+mod segments_tests;
 pub mod shape;
 pub mod skips;
 #[cfg(test)]
@@ -46,6 +55,7 @@ use nearslot_core::rng::Rng;
 
 use self::files::{Entries, File, FileId, Key};
 use self::groups::Groups;
+use self::log::{Log, LogSettings};
 use self::measures::Counts;
 use self::order::Order;
 use self::pages::{Clean, Pages};
@@ -80,6 +90,8 @@ pub struct Settings {
     pub request_blocks: u64,
     /// Blocks that the cache has room for; half of it may be dirty.
     pub cache_blocks: u64,
+    /// If it is a log: how that goes. Nothing is offered by policies of ext2 then.
+    pub log: Option<LogSettings>,
 }
 
 /// Files on a volume, and what of them is in memory.
@@ -93,6 +105,8 @@ pub struct FileSystem {
     clean: Clean,
     order: Order,
     runs: Runs,
+    /// If it is a log, which has all blocks and addresses; then groups have inodes alone.
+    log: Option<Log>,
     /// Blocks with a place that have never been written, where pointers wait for them.
     absent: BTreeSet<Key>,
     /// Blocks of files that have no place, and of removed ones those that are on their way.
@@ -111,27 +125,19 @@ pub struct FileSystem {
 pub const ROOT: FileId = 0;
 
 impl FileSystem {
-    /// An empty one, but for so large a share of every group that is taken by others.
+    /// An empty one, but for so large a share of every group, or of the log, that is taken by others.
     pub fn new(shape: Shape, settings: Settings, fill: f64, rng: &mut Rng) -> FileSystem {
         let mut groups = Groups::new(shape);
         let inode = groups.inode_of_directory(None).expect("there is a group");
-        let block = groups.take_near(0);
-        groups.fill(fill, rng);
-        let root = File {
-            inode,
-            process: 0,
-            bytes: 0,
-            live: true,
-            blocks: vec![block],
-            indirect: Vec::new(),
-            last: block,
-            entries: Some(Entries::default()),
-            entry: None,
-        };
-        FileSystem {
+        let mut files = FileSystem {
+            log: settings.log.map(|log| Log::new(&shape, log)),
             settings,
             groups,
-            files: vec![root],
+            files: vec![File {
+                blocks: vec![None],
+                entries: Some(Entries::default()),
+                ..File::empty(inode, 0)
+            }],
             by_inode: BTreeMap::from([(inode, ROOT)]),
             pages: Pages::default(),
             clean: Clean::default(),
@@ -144,12 +150,23 @@ impl FileSystem {
             landed: 0,
             freeing: 0,
             counts: Counts::default(),
+        };
+        if files.log.is_some() {
+            files.fill_log(fill, rng);
+            return files;
         }
+        let at = files.groups.take_near(0).expect("a group has a block");
+        files.files[ROOT as usize].place(Key::Data(ROOT, 0), at);
+        files.groups.fill(fill, rng);
+        files
     }
 
-    /// Blocks that are free.
+    /// Blocks that are free, or may still live.
     pub fn room(&self) -> u64 {
-        self.groups.free()
+        match &self.log {
+            Some(log) => log.left(self.groups.shape(), &self.settings),
+            None => self.groups.free(),
+        }
     }
 
     /// Whether blocks are offered.
@@ -169,7 +186,15 @@ impl FileSystem {
 
     /// Whether everything is on the medium.
     pub fn is_clean(&self) -> bool {
-        self.pages.len() == 0
+        let log = self.log.as_ref();
+        self.pages.len() == 0 && log.is_none_or(|log| log.is_settled(self.pages.number()))
+    }
+
+    /// Nobody will change anything any more.
+    pub fn sync(&mut self) {
+        if let Some(log) = &mut self.log {
+            log.sync();
+        }
     }
 
     /// Blocks that are to be written or on their way.

@@ -55,6 +55,11 @@ impl Pages {
         rest.next().map(|(since, key)| (*since, *key))
     }
 
+    /// All that is dirty, the longest first.
+    pub(super) fn dirty(&self) -> impl Iterator<Item = Key> {
+        self.dirty.values().copied()
+    }
+
     /// Whether a block is dirty, and not on its way out.
     pub(super) fn may_go(&self, key: Key) -> bool {
         let page = self.pages.get(&key);

@@ -35,6 +35,7 @@ fn file_system(shape: Shape, skips: Skips, fill: f64, rng: &mut Rng) -> FileSyst
         ordered: false,
         request_blocks: 1 + rng.below(12),
         cache_blocks: 4_000,
+        log: None,
     };
     FileSystem::new(shape, settings, fill, rng)
 }
@@ -204,9 +205,10 @@ fn in_eights() -> FileSystem {
 /// Where a write may land that was sent.
 fn places(going: &Going) -> Vec<Range<u64>> {
     match &going.goes {
-        Goes::To(at) => Vec::from_iter([*at..at + going.blocks()]),
+        Goes::To(at) => std::iter::once(*at..at + going.blocks()).collect(),
         Goes::Into(windows) => windows.runs.clone(),
         Goes::Within(runs, ..) => runs.clone(),
+        Goes::Log(_) | Goes::Checkpoint(_) => panic!("it is no log"),
     }
 }
 

@@ -32,9 +32,9 @@ struct Ran {
 }
 
 /// Files and directories by number.
-struct Names {
-    files: Vec<u32>,
-    directories: Vec<u32>,
+pub(super) struct Names {
+    pub(super) files: Vec<u32>,
+    pub(super) directories: Vec<u32>,
 }
 
 fn file_system(habits: &Habits, rng: &mut Rng) -> FileSystem {
@@ -45,6 +45,7 @@ fn file_system(habits: &Habits, rng: &mut Rng) -> FileSystem {
         ordered: habits.ordered,
         request_blocks: 1 + rng.below(9),
         cache_blocks: 20 + rng.below(100),
+        log: None,
     };
     FileSystem::new(shape, settings, habits.fill, rng)
 }
@@ -61,7 +62,7 @@ fn run(seed: u64, habits: &Habits) -> Ran {
     let mut refused = 0;
     for _ in 0..habits.steps {
         if !files.is_full_of_dirt() && rng.chance(0.5) {
-            refused += u64::from(act(&mut files, &mut names, habits, rng).is_err());
+            refused += u64::from(act(&mut files, &mut names, habits.bytes, rng).is_err());
         }
         step(&mut files, &mut medium, habits, rng);
         if habits.offering != Offering::None {
@@ -86,18 +87,18 @@ fn run(seed: u64, habits: &Habits) -> Ran {
 }
 
 /// Something is done to a file.
-fn act(
+pub(super) fn act(
     files: &mut FileSystem,
     names: &mut Names,
-    habits: &Habits,
+    bytes: (u64, u64),
     rng: &mut Rng,
 ) -> Result<(), Refused> {
     let one_of = |rng: &mut Rng, all: &[u32]| all[rng.below(all.len() as u64) as usize];
     let process = rng.below(20);
     let parent = one_of(rng, &names.directories);
     let most = match rng.chance(0.1) {
-        true => habits.bytes.1,
-        false => habits.bytes.0,
+        true => bytes.1,
+        false => bytes.0,
     };
     let bytes = 1 + rng.below(most);
     if names.files.is_empty() || rng.chance(0.3) {
@@ -306,6 +307,7 @@ fn files_with_indirect_blocks_of_both_kinds_are_written_from_the_leaves_up() {
         ordered: false,
         request_blocks: 32,
         cache_blocks: 8_000,
+        log: None,
     };
     let rng = &mut Rng::stream(1, "filesystem");
     let mut files = FileSystem::new(shape, settings, 0.0, rng);
@@ -339,6 +341,7 @@ fn a_classic_file_lies_in_one_piece_from_the_mini_group_of_its_process_on() {
         ordered: false,
         request_blocks: 32,
         cache_blocks: 1_000,
+        log: None,
     };
     let mut files = FileSystem::new(shape, settings, 0.0, &mut Rng::stream(1, "filesystem"));
     let file = files.make(18, ROOT, false).unwrap();
@@ -367,6 +370,7 @@ fn a_block_that_could_not_be_written_keeps_its_room_on_a_full_volume() {
             ordered: false,
             request_blocks: 1,
             cache_blocks: 1_000,
+            log: None,
         };
         let rng = &mut Rng::stream(1, "filesystem");
         let mut files = FileSystem::new(shape, settings, 0.0, rng);
@@ -395,6 +399,7 @@ fn write_all(files: &mut FileSystem, bad: Option<Key>) {
             Goes::To(at) => *at,
             Goes::Within(runs, ..) => runs[0].start,
             Goes::Into(windows) => windows.runs[0].start,
+            Goes::Log(_) | Goes::Checkpoint(_) => panic!("it is no log"),
         };
         let how = match bad == Some(going.blocks[0].0) {
             true => Ended::Failed,

@@ -30,6 +30,8 @@ pub enum Act {
         /// How many bytes.
         bytes: u64,
     },
+    /// Writes a whole file anew.
+    Overwrite(u32),
     /// Reads a whole file.
     Read(u32),
     /// Removes a file.
@@ -69,7 +71,7 @@ impl Work {
                         None => at_root += 1,
                     }
                 }
-                Act::Read(_) | Act::Remove(_) | Act::Compute(_) => {}
+                Act::Overwrite(_) | Act::Read(_) | Act::Remove(_) | Act::Compute(_) => {}
             }
         }
         let whole = |blocks: u64| blocks + indirect_of(blocks);
@@ -93,6 +95,34 @@ pub fn create(files: u64, bytes: u64, processes: u64) -> Work {
         let name = work.name();
         let steps = [Act::Make { name, parent }, Act::Append { name, bytes }];
         work.processes[(number % processes) as usize].extend(steps);
+    }
+    work
+}
+
+/// Of ten overwrites, how many go to hot files, and which part of all files these are.
+const HOT_TENTHS: u64 = 9;
+const HOT_PART: u64 = 10;
+
+/// The same, and then so many overwrites of whole files that are drawn, each by who made the file. All are as likely, or a tenth of the files is hot.
+pub fn update(
+    (files, bytes, processes): (u64, u64, u64),
+    overwrites: u64,
+    hot: bool,
+    rng: &mut Rng,
+) -> Work {
+    let mut work = create(files, bytes, processes);
+    for number in 0..overwrites {
+        let process = number % processes;
+        let own = (files - process).div_ceil(processes);
+        let hot_ones = (own / HOT_PART).max(1);
+        let index = match hot && own > 1 {
+            false => rng.below(own),
+            true if rng.below(10) < HOT_TENTHS => rng.below(hot_ones),
+            true => hot_ones + rng.below(own - hot_ones),
+        };
+        // The directory has the first name.
+        let name = 1 + index * processes + process;
+        work.processes[process as usize].push(Act::Overwrite(name as u32));
     }
     work
 }
@@ -302,6 +332,26 @@ mod tests {
         assert!((4_400..4_800).contains(&bytes[10_000]), "{}", bytes[10_000]);
         let directories = count(&work, |act| matches!(act, Act::MakeDirectory { .. }));
         assert!((1_100..1_400).contains(&directories), "{directories}");
+    }
+
+    #[test]
+    fn overwrites_go_to_own_files_and_nine_of_ten_to_a_tenth() {
+        let rng = &mut Rng::stream(1, "work");
+        for (hot, least, most) in [(false, 0.08, 0.12), (true, 0.88, 0.92)] {
+            let work = update((1_000, 8_192, 3), 9_000, hot, rng);
+            let (mut all, mut to_hot) = (0, 0);
+            for (process, acts) in (0..).zip(&work.processes) {
+                for act in acts {
+                    if let Act::Overwrite(name) = act {
+                        assert_eq!((name - 1) % 3, process);
+                        all += 1;
+                        to_hot += u32::from((name - 1) / 3 < 33);
+                    }
+                }
+            }
+            let share = f64::from(to_hot) / f64::from(all);
+            assert!(all == 9_000 && (least..most).contains(&share), "{share}");
+        }
     }
 
     #[test]

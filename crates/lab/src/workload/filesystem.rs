@@ -9,11 +9,12 @@
 //!   log-normal with a median of 4.6 KB and a mean of 10.7 KB, at most 1 MiB, and there are 20,000 files: these are ours.
 //! - *postmark*: Katcher, "PostMark: a new file system benchmark", Network Appliance TR3022, 1997, with its defaults: 500 files of 500 to 10,000 bytes (9.77 KB), 500
 //!   transactions, each of which makes or removes a file and reads one or appends to it, all four alike; one directory, and everything is removed at the end.
+//! - *update*: files as *create* makes them, and then overwrites of whole ones, drawn: uniform, or nine of ten to a tenth of the files ("hot and cold" of Rosenblum and Ousterhout, TOCS 10 (1), 1992).
 //! - *andrew*: after Howard and others, "Scale and performance in a distributed file system", TOCS 6 (1), 1988, as modified by Ousterhout (1990): directories are made, some 70 files of 200 KB in all are copied
 //!   into them (from elsewhere: the copies are written, their source is not read), looked at, read, and compiled. To look at an inode needs no request, as inodes stay in memory. That
 //!   compiling takes 20 s of computing, and what it writes, is ours: the study has 23 s in all, hardly any of it for requests.
 //!
-//! Several processes do the same beside each other, each in a directory of its own; of *create* each does a part. They take no time but for what they
+//! Several processes do the same beside each other, each in a directory of its own; of *create* and *update* each does a part. They take no time but for what they
 //! compute and for reads of what is not in memory, and stand still while half of the cache has to be written. A write goes as soon as there is room in the queue.
 
 use std::sync::Arc;
@@ -27,8 +28,10 @@ use nearslot_core::rng::Rng;
 use nearslot_core::units::Instant;
 
 use super::{LoadEnv, Synthetic, Workload};
+use crate::filesystem::log::LogSettings;
 use crate::filesystem::machine::Machine;
-use crate::filesystem::shape::{BYTES, GROUP_MAX, GROUP_STEP, SECTORS, Shape};
+use crate::filesystem::segments::CleanBy;
+use crate::filesystem::shape::{BYTES, GROUP_MAX, GROUP_STEP, INODES, SECTORS, Shape};
 use crate::filesystem::skips::Skips;
 use crate::filesystem::work::{self, Work};
 use crate::filesystem::{self, FileSystem, Offering, Settings};
@@ -39,6 +42,8 @@ use crate::outcome::{Number, ProcessFound};
 const MIB: u64 = (1 << 20) / BYTES;
 /// The volume, if nothing is said, in MiB: 16 GiB, or the whole drive where that is smaller.
 const VOLUME_MIB: u64 = 16 << 10;
+/// The least that a request of a log may have, in KiB.
+const REQUEST_OF_LOG: u64 = 32;
 
 struct Files(Machine);
 
@@ -84,10 +89,18 @@ enum Kind {
     PostMark,
     /// The modified Andrew benchmark.
     Andrew,
+    /// Files that are overwritten.
+    Update,
 }
 
 impl Kind {
-    const ALL: [Kind; 4] = [Kind::Create, Kind::Untar, Kind::PostMark, Kind::Andrew];
+    const ALL: [Kind; 5] = [
+        Kind::Create,
+        Kind::Untar,
+        Kind::PostMark,
+        Kind::Andrew,
+        Kind::Update,
+    ];
 
     fn word(self) -> &'static str {
         match self {
@@ -95,13 +108,14 @@ impl Kind {
             Kind::Untar => "untar",
             Kind::PostMark => "postmark",
             Kind::Andrew => "andrew",
+            Kind::Update => "update",
         }
     }
 
     /// How many files there are if nothing is said.
     fn files(self) -> u64 {
         match self {
-            Kind::Create => 1_000,
+            Kind::Create | Kind::Update => 1_000,
             Kind::Untar => 20_000,
             Kind::PostMark => 500,
             Kind::Andrew => 0,
@@ -112,14 +126,20 @@ impl Kind {
 const WORK: Knob = Knob::choice(
     "work",
     "create",
-    &["create", "untar", "postmark", "andrew"],
-    "what processes do: make files of one size in one directory, unpack a source tree, PostMark, the modified Andrew benchmark",
+    &["create", "untar", "postmark", "andrew", "update"],
+    "what processes do: make files of one size in one directory, unpack a source tree, PostMark, the modified Andrew benchmark, make files and overwrite them",
+);
+const LAYOUT: Knob = Knob::choice(
+    "layout",
+    "ext2",
+    &["ext2", "log"],
+    "where blocks lie: in groups as in ext2, or in a log whose segments are cleaned",
 );
 const OFFER: Knob = Knob::choice(
     "offer",
     "none",
-    &["none", "mini-group", "group", "runs"],
-    "what of the place of new blocks is left to the drive: nothing, where in the mini-group, where in the group; runs is our own allocator, which joins new blocks of many files and places them by a measured table",
+    &["none", "mini-group", "group", "runs", "free"],
+    "what of the place of new blocks is left to the drive: nothing, where in the mini-group, where in the group; runs is our own allocator, which joins new blocks of many files and places them by a measured table; free is for a log: anywhere in what is free",
 );
 const ORDERED: Knob = Knob::flag(
     "ordered",
@@ -130,31 +150,66 @@ const PROCESSES: Knob = Knob::integer(
     "processes",
     1,
     1..=1_024,
-    "how many there are; each does the work in a directory of its own, but of create a part",
+    "how many there are; each does the work in a directory of its own, but of create and update a part",
 );
 const FILES: Knob = Knob::integer(
     "files",
     0,
     0..=1_000_000,
-    "files that create makes in all, and untar and postmark for each process; 0 for 1,000, 20,000 and 500",
+    "files that create and update make in all, and untar and postmark for each process; 0 for 1,000, 20,000 and 500",
 );
 const SIZE: Knob = Knob::integer(
     "size_kib",
     4,
     1..=1_048_576,
-    "KiB of each file that create makes",
+    "KiB of each file that create and update make",
 );
 const TRANSACTIONS: Knob = Knob::integer(
     "transactions",
     500,
     0..=1_000_000,
-    "transactions of postmark, for each process",
+    "transactions of postmark, for each process, and overwrites of update in all",
+);
+const HOT: Knob = Knob::flag(
+    "hot",
+    false,
+    "whether nine of ten overwrites go to a tenth of the files",
 );
 const FILL: Knob = Knob::number(
     "fill",
     0.0,
     0.0..=1.0,
-    "share of every group that is full beforehand, blocks drawn at random",
+    "share of every group, or of the log, that is full beforehand, blocks drawn at random",
+);
+const SEGMENT: Knob = Knob::integer(
+    "segment_kib",
+    512,
+    128..=65_536,
+    "KiB of a segment of the log, in steps of 4",
+);
+const CLEAN_BELOW: Knob = Knob::integer(
+    "clean_below",
+    8,
+    4..=1 << 20,
+    "cleaning begins when less than so many segments are free, besides room for what is dirty and for inodes",
+);
+const CLEAN_UNTIL: Knob = Knob::integer(
+    "clean_until",
+    16,
+    5..=1 << 20,
+    "and it ends when so many are",
+);
+const CLEAN_BY: Knob = Knob::choice(
+    "clean_by",
+    "cost-benefit",
+    &["cost-benefit", "greedy"],
+    "which segment is cleaned first: that with the most to gain, times its age, to what it costs; or that with the fewest live blocks",
+);
+const CHECKPOINT: Knob = Knob::integer(
+    "checkpoint_kib",
+    16_384,
+    512..=1 << 30,
+    "KiB that are written from one checkpoint of the log to the next at most, in steps of 4",
 );
 const DEPTH: Knob = Knob::integer("depth", 16, 1..=65_536, "requests in flight at most");
 const CACHE: Knob = Knob::integer(
@@ -197,12 +252,19 @@ pub(super) fn offers(part: &PartConfig) -> bool {
 
 /// Refuses settings that have no effect here.
 fn check_read(knobs: &Knobs, kind: Kind) -> Result<(), ConfigError> {
-    let of: [(Knob, &[Kind]); 4] = [
-        (FILES, &[Kind::Create, Kind::Untar, Kind::PostMark]),
-        (SIZE, &[Kind::Create]),
-        (TRANSACTIONS, &[Kind::PostMark]),
+    let of: [(Knob, &[Kind]); 5] = [
+        (
+            FILES,
+            &[Kind::Create, Kind::Untar, Kind::PostMark, Kind::Update],
+        ),
+        (SIZE, &[Kind::Create, Kind::Update]),
+        (TRANSACTIONS, &[Kind::PostMark, Kind::Update]),
+        (HOT, &[Kind::Update]),
         // PostMark leaves nothing to be read.
-        (REREAD, &[Kind::Create, Kind::Untar, Kind::Andrew]),
+        (
+            REREAD,
+            &[Kind::Create, Kind::Untar, Kind::Andrew, Kind::Update],
+        ),
     ];
     for (knob, kinds) in &of {
         let given = knobs.first_given(std::iter::once(knob));
@@ -216,6 +278,7 @@ fn check_read(knobs: &Knobs, kind: Kind) -> Result<(), ConfigError> {
             return Err(ConfigError::value(&key, &value.to_string(), &allowed));
         }
     }
+    check_layout(knobs)?;
     let given = knobs.first_given(std::iter::once(&ORDERED));
     if let Some((_, value)) = given.filter(|_| knobs.choice("offer") != "none") {
         let allowed = "beside offer=none; what is offered is always in order";
@@ -224,6 +287,33 @@ fn check_read(knobs: &Knobs, kind: Kind) -> Result<(), ConfigError> {
             &value.to_string(),
             allowed,
         ));
+    }
+    Ok(())
+}
+
+/// Refuses what is of another layout.
+fn check_layout(knobs: &Knobs) -> Result<(), ConfigError> {
+    let (is_log, offer) = (knobs.choice("layout") == "log", knobs.choice("offer"));
+    let allowed = match is_log {
+        true => &["none", "free"][..],
+        false => &["none", "mini-group", "group", "runs"],
+    };
+    if !allowed.contains(&offer) {
+        let layout = knobs.choice("layout");
+        let allowed = format!("{} beside layout={layout}", allowed.join(", "));
+        return Err(ConfigError::value("filesystem.offer", offer, &allowed));
+    }
+    let of_log = [SEGMENT, CLEAN_BELOW, CLEAN_UNTIL, CLEAN_BY, CHECKPOINT];
+    let (of, layout) = match is_log {
+        true => (&[ORDERED][..], "ext2"),
+        false => (&of_log[..], "log"),
+    };
+    for knob in of {
+        if let Some((_, value)) = knobs.first_given(std::iter::once(knob)) {
+            let allowed = format!("beside layout={layout}; here it has no effect");
+            let key = format!("filesystem.{}", knob.name);
+            return Err(ConfigError::value(&key, &value.to_string(), &allowed));
+        }
     }
     Ok(())
 }
@@ -255,7 +345,15 @@ fn shape(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Shape, ConfigError> {
         return Err(wrong("volume_mib", asked, &allowed));
     }
     // A write that finds no room in its mini-group is offered its group.
-    if knobs.choice("offer") != "none" && group > env.places_max {
+    let lists = knobs.choice("offer") != "none";
+    if knobs.choice("layout") == "log" && lists && volume > env.places_max {
+        let allowed = format!(
+            "at most {}, as this scheduler lists the places of an offer one by one",
+            env.places_max / MIB
+        );
+        return Err(wrong("volume_mib", volume / MIB, &allowed));
+    }
+    if knobs.choice("layout") == "ext2" && lists && group > env.places_max {
         let allowed = format!(
             "at most {}, as this scheduler lists the places of an offer one by one",
             env.places_max
@@ -280,7 +378,72 @@ fn work(knobs: &Knobs, kind: Kind, rng: &mut Rng) -> Work {
         Kind::Untar => work::untar(files, processes, rng),
         Kind::PostMark => work::postmark(files, knobs.integer("transactions"), processes, rng),
         Kind::Andrew => work::andrew(processes, rng),
+        Kind::Update => {
+            let made = (files, knobs.integer("size_kib") << 10, processes);
+            work::update(made, knobs.integer("transactions"), knobs.flag("hot"), rng)
+        }
     }
+}
+
+/// How a log goes, if it is one.
+fn log(knobs: &Knobs, shape: &Shape) -> Result<Option<LogSettings>, ConfigError> {
+    if knobs.choice("layout") != "log" {
+        return Ok(None);
+    }
+    let blocks = |knob: &Knob| Ok::<u64, ConfigError>(stepped(knobs, knob, 4)? / (BYTES >> 10));
+    let log = LogSettings {
+        segment_blocks: blocks(&SEGMENT)?,
+        offers: knobs.choice("offer") == "free",
+        clean_below: knobs.integer("clean_below"),
+        clean_until: knobs.integer("clean_until"),
+        clean_by: match knobs.choice("clean_by") {
+            "greedy" => CleanBy::Greedy,
+            _ => CleanBy::CostBenefit,
+        },
+        checkpoint_blocks: blocks(&CHECKPOINT)?,
+    };
+    if log.clean_until <= log.clean_below {
+        let allowed = format!("above clean_below, {}", log.clean_below);
+        return Err(wrong("clean_until", log.clean_until, &allowed));
+    }
+    let request = knobs.integer("request_kib");
+    if request < REQUEST_OF_LOG {
+        let allowed =
+            format!("at least {REQUEST_OF_LOG} beside layout=log, as each write has a summary");
+        return Err(wrong("request_kib", request, &allowed));
+    }
+    let segments = log.segments(shape);
+    if segments < 2 * log.clean_until {
+        let allowed = format!(
+            "at most half of the segments of the volume, {segments} (segment_kib, volume_mib)"
+        );
+        return Err(wrong("clean_until", log.clean_until, &allowed));
+    }
+    Ok(Some(log))
+}
+
+/// Whether a log has room for what is there beforehand.
+fn check_fill(
+    log: &LogSettings,
+    shape: &Shape,
+    settings: &Settings,
+    fill: f64,
+) -> Result<(), ConfigError> {
+    let all = log.segments(shape) * log.segment_blocks;
+    let dirty = settings.cache_blocks / 2;
+    let room = log.room(shape, dirty, settings.request_blocks);
+    // What leads to all that needs room as well.
+    let most = room.saturating_sub(room / 512) as f64 / all as f64;
+    if fill > most {
+        let allowed =
+            format!("at most {most:.3}, the rest is kept for the cleaner and what is dirty");
+        return Err(ConfigError::value(
+            "filesystem.fill",
+            &fill.to_string(),
+            &allowed,
+        ));
+    }
+    Ok(())
 }
 
 /// What skips cost the drive, measured once for all runs that ask for the same.
@@ -308,12 +471,22 @@ fn machine(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Machine, ConfigError> {
         ordered: knobs.flag("ordered"),
         request_blocks: stepped(knobs, &REQUEST, 4)? / (BYTES >> 10),
         cache_blocks: stepped(knobs, &CACHE, 8)? / (BYTES >> 10),
+        log: log(knobs, &shape)?,
     };
+    if let Some(log) = &settings.log {
+        check_fill(log, &shape, &settings, knobs.number("fill"))?;
+    }
     let rng = &mut Rng::stream(env.seed, env.label);
     let work = work(knobs, kind, rng);
+    let of_log = settings.log;
     let files = FileSystem::new(shape, settings, knobs.number("fill"), rng);
     // What PostMark removes makes room for what it makes.
-    let (needs, has) = (work.blocks(), files.room());
+    let inodes = match of_log.is_some() {
+        // A log writes inodes to where it writes all else.
+        true => u64::from(work.names).div_ceil(INODES) + 2,
+        false => 0,
+    };
+    let (needs, has) = (work.blocks() + inodes, files.room());
     if kind != Kind::PostMark && needs > has {
         let allowed = format!(
             "what fits: it needs {needs} blocks of 4 KiB, and {has} are free (files, fill, volume_mib)"
@@ -327,22 +500,29 @@ fn machine(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Machine, ConfigError> {
 pub(super) static SPEC: Spec<Synthetic> = Spec {
     name: "filesystem",
     aliases: &["ext2"],
-    summary: "processes over a file system laid out as ext2, which chooses the place of each block or offers what its policy leaves open",
-    source: "Anand and others, Avoiding file system micromanagement with range writes, OSDI 2008, section 6; policies of ext2 in Linux 2.6",
+    summary: "processes over a file system laid out as ext2 or as a log, which chooses the place of each block or offers what its policy leaves open",
+    source: "Anand and others, Avoiding file system micromanagement with range writes, OSDI 2008, section 6; policies of ext2 in Linux 2.6; Rosenblum and Ousterhout, The design and implementation of a log-structured file system, TOCS 10 (1), 1992",
     knobs: &[
         WORK,
+        LAYOUT,
         OFFER,
         ORDERED,
         PROCESSES,
         FILES,
         SIZE,
         TRANSACTIONS,
+        HOT,
         FILL,
         DEPTH,
         CACHE,
         REQUEST,
         GROUP,
         VOLUME,
+        SEGMENT,
+        CLEAN_BELOW,
+        CLEAN_UNTIL,
+        CLEAN_BY,
+        CHECKPOINT,
         REREAD,
     ],
     measures: &[],
@@ -367,15 +547,15 @@ mod tests {
         for (word, expected) in [
             (
                 "work=andrew:files=7",
-                "files = 7 (allowed: beside work=create or work=untar or work=postmark; here it has no effect",
+                "files = 7 (allowed: beside work=create or work=untar or work=postmark or work=update; here it has no effect",
             ),
             (
                 "work=untar:size_kib=4",
-                "size_kib = 4 (allowed: beside work=create;",
+                "size_kib = 4 (allowed: beside work=create or work=update;",
             ),
             (
                 "transactions=500",
-                "transactions = 500 (allowed: beside work=postmark;",
+                "transactions = 500 (allowed: beside work=postmark or work=update;",
             ),
             (
                 "work=postmark:reread=true",
@@ -406,6 +586,7 @@ mod tests {
                 "work = create (allowed: what fits: it needs 1006 blocks of 4 KiB, and 245 are free",
             ),
             ("offer=track", "offer = track (allowed: "),
+            ("hot=true", "hot = true (allowed: beside work=update;"),
             (
                 "offer=runs:ordered=true",
                 "ordered = true (allowed: beside offer=none;",
@@ -421,6 +602,51 @@ mod tests {
     }
 
     #[test]
+    fn what_does_not_fit_a_log_is_refused() {
+        for (word, expected) in [
+            (
+                "layout=log:offer=group",
+                "offer = group (allowed: none, free beside layout=log",
+            ),
+            (
+                "offer=free",
+                "offer = free (allowed: none, mini-group, group, runs beside layout=ext2",
+            ),
+            (
+                "clean_by=greedy",
+                "clean_by = greedy (allowed: beside layout=log; here it has no effect",
+            ),
+            (
+                "layout=log:ordered=true",
+                "ordered = true (allowed: beside layout=ext2;",
+            ),
+            (
+                "group_blocks=1024:layout=log:clean_below=8:clean_until=8",
+                "clean_until = 8 (allowed: above clean_below, 8",
+            ),
+            (
+                "group_blocks=1024:layout=log:volume_mib=15",
+                "clean_until = 16 (allowed: at most half of the segments of the volume, 23",
+            ),
+            (
+                "group_blocks=1024:layout=log:request_kib=28",
+                "request_kib = 28 (allowed: at least 32 beside layout=log",
+            ),
+            (
+                "group_blocks=1024:layout=log:segment_kib=130",
+                "segment_kib = 130 (allowed: a multiple of 4",
+            ),
+            (
+                "group_blocks=1024:layout=log:volume_mib=32:fill=0.9",
+                "fill = 0.9 (allowed: at most 0.",
+            ),
+        ] {
+            let error = synthetic(&format!("filesystem:{word}")).err().expect(word);
+            assert!(error.to_string().contains(expected), "{word}: {error}");
+        }
+    }
+
+    #[test]
     fn range_writes_are_made_if_something_is_offered() {
         for (word, expected) in [
             ("filesystem", false),
@@ -428,6 +654,8 @@ mod tests {
             ("ext2:offer=group", true),
             ("filesystem:offer=mini-group", true),
             ("filesystem:offer=runs", true),
+            ("filesystem:layout=log", false),
+            ("filesystem:layout=log:offer=free", true),
         ] {
             assert_eq!(offers(&word.parse().unwrap()), expected, "{word}");
         }

@@ -96,6 +96,12 @@ fn data_is_offered_once_and_what_has_fixed_places_never() {
     assert!(counts.iter().all(|count| *count > 100), "{counts:?}");
 }
 
+/// A log of small segments, in row and one that offers.
+const LOGS: [&str; 2] = [
+    "none:layout=log:segment_kib=128:clean_below=4:clean_until=8",
+    "free:layout=log:segment_kib=128:clean_below=4:clean_until=8",
+];
+
 #[test]
 fn everything_is_written_under_every_offer_and_scheduler() {
     for parts in [
@@ -104,9 +110,13 @@ fn everything_is_written_under_every_offer_and_scheduler() {
         "sched = 'expand'",
         "sched = 'clook'\nplace = 'linear'",
     ] {
-        for offer in ["none", "mini-group", "group", "runs"] {
+        for offer in ["none", "mini-group", "group", "runs"]
+            .into_iter()
+            .chain(LOGS)
+        {
+            let fill = if offer.contains("log") { 0.3 } else { 0.6 };
             let load = format!(
-                "work=untar:files=120:offer={offer}:fill=0.6:group_blocks=512:volume_mib=16:processes=2:cache_kib=256"
+                "work=untar:files=120:offer={offer}:fill={fill}:group_blocks=512:volume_mib=16:processes=2:cache_kib=256"
             );
             let run = run(DRIVE, parts, &load);
             let zeros = ["unwritten", "refused", "failed"].map(|name| number(&run, name));
@@ -157,7 +167,7 @@ fn a_drive_that_is_gone_or_has_bad_blocks_ends_a_run() {
         "injected:gone_at_s=0.3",
         "injected:latent_per_tib=4000000:latent_run_blocks=128",
     ] {
-        for offer in ["none", "group", "runs"] {
+        for offer in ["none", "group", "runs"].into_iter().chain(LOGS) {
             let parts = format!("sched = 'satf'\nfaults = '{faults}'");
             let load =
                 format!("work=postmark:offer={offer}:files=200:cache_kib=128:group_blocks=1024");
@@ -171,9 +181,10 @@ fn a_drive_that_is_gone_or_has_bad_blocks_ends_a_run() {
 
 #[test]
 fn a_volume_that_is_full_refuses_what_it_has_no_room_for() {
-    for offer in ["none", "group", "runs"] {
+    for offer in ["none", "group", "runs"].into_iter().chain(LOGS) {
+        let volume = if offer.contains("log") { 4 } else { 2 };
         let load = format!(
-            "work=postmark:offer={offer}:files=400:group_blocks=128:volume_mib=2:cache_kib=512"
+            "work=postmark:offer={offer}:files=800:group_blocks=128:volume_mib={volume}:cache_kib=512"
         );
         let run = run(DRIVE, "sched = 'satf'", &load);
         assert!(number(&run, "refused") > 100.0, "{offer}");
@@ -226,4 +237,34 @@ fn blocks_wait_from_when_they_are_dirty_until_they_are_written() {
     let run = run(DRIVE, "sched = 'satf'", load);
     let share = number(&run, "waited_ms") / 1e3 / number(&run, "work_s");
     assert!((0.4..0.6).contains(&share), "{share}");
+}
+
+/// A log that is overwritten again and again is cleaned, reads what it cleans, and has all on the medium at the end.
+#[test]
+fn a_log_is_cleaned_where_it_is_overwritten() {
+    for offer in LOGS {
+        let load = format!(
+            "work=update:files=700:transactions=2500:offer={offer}:group_blocks=1024:volume_mib=8:cache_kib=512:reread=true:processes=3"
+        );
+        let run = run(DRIVE, "sched = 'satf'", &load);
+        let zeros = ["unwritten", "refused", "failed"].map(|name| number(&run, name));
+        assert_eq!(zeros, [0.0; 3], "{offer}");
+        let cleaned = ["cleaned", "moved", "clean_read", "checkpoints"];
+        let cleaned = cleaned.map(|name| number(&run, name));
+        assert!(
+            cleaned.iter().all(|count| *count > 3.0),
+            "{offer} {cleaned:?}"
+        );
+        // What is moved is written beside what has changed, and read before.
+        let read = run.operations["read"] as f64;
+        assert!(
+            number(&run, "amplification") > 1.0 + cleaned[1] / 5_000.0,
+            "{offer}"
+        );
+        assert!(
+            read > 700.0 && number(&run, "reread_s") > 0.0,
+            "{offer} {read}"
+        );
+        assert_eq!(run.failed.values().sum::<u64>(), 0, "{offer}");
+    }
 }

@@ -564,6 +564,9 @@ const WORKLOADS: &[&str] = &[
     "filesystem:work=postmark:files=60:transactions=90:offer=group:volume_mib=64:group_blocks=1024:cache_kib=64:depth=4",
     "filesystem:work=andrew:offer=group:volume_mib=64:group_blocks=4096",
     "filesystem:work=untar:files=150:offer=runs:fill=0.5:volume_mib=64:group_blocks=2048:cache_kib=256:reread=true",
+    "filesystem:work=update:layout=log:files=900:transactions=2000:volume_mib=8:group_blocks=1024:cache_kib=512:segment_kib=128:clean_below=4:clean_until=8:reread=true",
+    "filesystem:work=update:layout=log:offer=free:hot=true:clean_by=greedy:checkpoint_kib=2048:files=900:transactions=2000:volume_mib=8:group_blocks=1024:cache_kib=512:segment_kib=128:clean_below=4:clean_until=8",
+    "filesystem:work=postmark:layout=log:offer=free:files=60:transactions=90:fill=0.5:volume_mib=8:group_blocks=1024:cache_kib=64:segment_kib=128:clean_below=4:clean_until=8:depth=4",
 ];
 
 /// Workloads that need more room than the small disk has.

@@ -230,6 +230,8 @@ const FILE_SYSTEMS: &[&str] = &[
     "filesystem:work=postmark:offer=mini-group:files=20:transactions=30:group_blocks=128:cache_kib=64:depth=5",
     "filesystem:work=untar:offer=group:files=30:group_blocks=256:fill=0.7:cache_kib=128:request_kib=16",
     "filesystem:offer=group:files=60:size_kib=100:group_blocks=1024:fill=0.3:processes=5",
+    "filesystem:work=update:offer=none:layout=log:files=300:transactions=300:volume_mib=6:group_blocks=256:cache_kib=128:segment_kib=128:clean_below=4:clean_until=8",
+    "filesystem:work=postmark:offer=free:layout=log:files=20:transactions=30:fill=0.4:volume_mib=6:group_blocks=256:cache_kib=64:segment_kib=128:clean_below=4:clean_until=8:depth=5",
 ];
 
 fn makes_offers(load: &str) -> bool {
