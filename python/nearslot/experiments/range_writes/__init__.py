@@ -16,6 +16,7 @@ from . import (
     fig11,
     files_today,
     journal,
+    log,
     overwrites,
     profile,
     reread,
@@ -48,5 +49,6 @@ STUDY = Study(
         zones.EXPERIMENT,
         overwrites.EXPERIMENT,
         allocator.EXPERIMENT,
+        log.EXPERIMENT,
     ),
 )

@@ -1,0 +1,42 @@
+"""The two logs in short runs: what they are to do, and that it is seen if they do not."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from nearslot.experiments.range_writes import Options, log
+from nearslot.experiments.table import Table
+
+WHERE = {"on": log.DRIVES[1], "used": 0.5, "load": log.SMALL}
+
+
+@cache
+def table(layout: str) -> Table:
+    """A cell in three ways, and what this layout makes of the log that offers."""
+    options = Options(seeds=2, quick=True)
+    with pytest.MonkeyPatch.context() as patch:
+        offers = log.FREE if layout == "free" else log.WAYS[layout]
+        patch.setattr(log, "WAYS", {**log.WAYS, log.OFFERS: offers})
+        cells = [log.cell(options, WHERE, way) for way in (log.IN_ROW, log.OFFERS, log.CLASSIC)]
+    return Table(row for cell in cells for row in cell.measure(options.all_seeds))
+
+
+def test_both_logs_write_sooner_than_classic_and_in_fewer_requests() -> None:
+    found = table("free")
+    for way in (log.IN_ROW, log.OFFERS):
+        assert log.longer(found, "work_s", WHERE, way=log.CLASSIC, base=way).value > 0.5
+        writes = [found.mean("data_writes", way=one, **WHERE).value for one in (way, log.CLASSIC)]
+        assert writes[0] < 0.2 * writes[1]
+    assert found.mean("offered", way=log.OFFERS, **WHERE).value > 0
+
+
+def test_a_log_in_row_in_its_place_is_no_gain() -> None:
+    found = table(log.IN_ROW)
+    assert log.longer(found, "work_s", WHERE, way=log.IN_ROW, base=log.OFFERS).value == 0
+
+
+def test_classic_writes_in_its_place_lose() -> None:
+    found = table(log.CLASSIC)
+    assert log.longer(found, "work_s", WHERE, way=log.IN_ROW, base=log.OFFERS).value < 0
