@@ -107,7 +107,10 @@ fn little(run: &Run) {
     let counted = |name: &str| run.operations.get(name).copied().unwrap_or(0);
     let measured = counted("read") + counted("write");
     let whole = measured == run.requests && run.failed.is_empty();
-    if !whole || run.warmup_requests > 0 || run.duration_s <= 0.0 {
+    // What its load makes again is in the queue, and in no response.
+    let again = run.measure("filesystem", "exhausted");
+    let again = again.is_some_and(|number| number.value() > 0.0);
+    if !whole || again || run.warmup_requests > 0 || run.duration_s <= 0.0 {
         return;
     }
     let all_ms = run.response_ms.mean * measured as f64;
