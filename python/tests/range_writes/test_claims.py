@@ -24,7 +24,6 @@ from nearslot.experiments.range_writes import (
     files,
     files_today,
     journal,
-    log,
     model,
     overwrites,
     profile,
@@ -380,42 +379,7 @@ def of_cell(key: str, by: float, way: str, *, kept: bool) -> Fault:
     return scaled(key, by, way=way, **halves[-1])
 
 
-def of_logs() -> list[Row]:
-    """Numbers of ways as they should be: the log that offers is quickest, greedy moves most."""
-    costs = {
-        log.OFFERS: (4.0, 2.0, 2.0, 1.2),
-        log.IN_ROW: (5.0, 2.5, 2.0, 1.2),
-        log.OFFERS_GREEDY: (4.0, 2.0, 2.0, 1.4),
-        log.GREEDY: (5.0, 2.5, 2.0, 1.4),
-        log.RUNS: (6.0, 3.0, 1.0, 1.0),
-        log.PAPER: (7.0, 3.0, 1.0, 1.0),
-        log.CLASSIC: (7.0, 3.0, 1.0, 1.0),
-    }
-    return [
-        {
-            **where,
-            "way": way,
-            "work_s": work,
-            "waited_ms": waited,
-            "reread_s": read,
-            "amplification": written,
-            "failed": 0,
-            "refused": 0,
-            "unwritten": 0,
-        }
-        for _, where in log.points()
-        for way, (work, waited, read, written) in costs.items()
-    ]
-
-
-def of_log_cell(key: str, by: float, way: str) -> Fault:
-    """A number of one cell is so many times as large."""
-    _, where = log.points(loads=(log.HOT,), used=(0.8,))[0]
-    return scaled(key, by, way=way, **where)
-
-
 TABLES = {
-    "rw-log": of_logs,
     "rw-allocator": of_allocators,
     "rw-overwrites": of_overwrites,
     "rw-journal": of_journal,
@@ -565,15 +529,6 @@ FAULTS: list[tuple[str, Fault]] = [
     ("D9", scaled("work_s", 0.9, way=files.MINI)),
     ("D10", scaled("offered", 1.01)),
     ("D10", scaled("offered", 0.5)),
-    ("P1", of_log_cell("work_s", 1.3, log.OFFERS)),
-    ("P2", scaled("work_s", 1.2, way=log.OFFERS)),
-    ("P3", of_log_cell("waited_ms", 1.3, log.OFFERS)),
-    ("P4", of_log_cell("reread_s", 1.03, log.OFFERS)),
-    ("P5", of_log_cell("amplification", 1.06, log.OFFERS)),
-    ("P6", of_log_cell("work_s", 1.5, log.IN_ROW)),
-    ("P7", of_log_cell("work_s", 1.6, log.OFFERS)),
-    ("P8", of_log_cell("amplification", 1.2, log.IN_ROW)),
-    ("P8", of_log_cell("amplification", 1.2, log.OFFERS)),
     ("L1", of_cell("work_s", 1.3, allocator.OURS, kept=True)),
     ("L2", scaled("work_s", 1.2, way=allocator.OURS)),
     ("L3", of_cell("waited_ms", 1.3, allocator.OURS, kept=True)),

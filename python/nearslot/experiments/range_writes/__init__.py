@@ -16,7 +16,6 @@ from . import (
     fig11,
     files_today,
     journal,
-    log,
     overwrites,
     profile,
     reread,
@@ -49,6 +48,5 @@ STUDY = Study(
         zones.EXPERIMENT,
         overwrites.EXPERIMENT,
         allocator.EXPERIMENT,
-        log.EXPERIMENT,
     ),
 )

@@ -83,6 +83,22 @@ fn drain(stack: &mut Stack, running: &mut [Option<Command>], replies: &mut Vec<(
     }
 }
 
+/// How a drive ends a command.
+fn ended(command: Command, status: Status) -> DriveDone {
+    let Command {
+        io, op, at, len, ..
+    } = command;
+    DriveDone {
+        io,
+        op,
+        at,
+        len,
+        status,
+        cost: Cost::default(),
+        arm: None,
+    }
+}
+
 #[test]
 fn a_placement_is_told_what_is_skipped_behind_a_gate() {
     const FAILED: Status = Status::Failed(Failure::Medium);
@@ -98,18 +114,7 @@ fn a_placement_is_told_what_is_skipped_behind_a_gate() {
         drain(&mut stack, &mut running, &mut replies);
     }
     for (drive, status) in [(0, FAILED), (1, Status::Done)] {
-        let Command {
-            io, op, at, len, ..
-        } = running[drive].take().expect("it works");
-        let done = DriveDone {
-            io,
-            op,
-            at,
-            len,
-            status,
-            cost: Cost::default(),
-            arm: None,
-        };
+        let done = ended(running[drive].take().expect("it works"), status);
         stack.input(Instant::ZERO, Input::Done(DriveId(drive as u16), done));
         drain(&mut stack, &mut running, &mut replies);
         stack.audit();
@@ -170,22 +175,11 @@ fn what_follows_steps_that_end_together_begins_in_their_order() {
             Action::Start { command, .. } => Some(command),
             _ => None,
         });
-        let Some(Command {
-            io, op, at, len, ..
-        }) = starts.next_back()
-        else {
+        let Some(command) = starts.next_back() else {
             break;
         };
-        order.push(at.0);
-        let done = DriveDone {
-            io,
-            op,
-            at,
-            len,
-            status: Status::Done,
-            cost: Cost::default(),
-            arm: None,
-        };
+        order.push(command.at.0);
+        let done = ended(command, Status::Done);
         stack.input(Instant::ZERO, Input::Done(DriveId(1), done));
     }
     assert_eq!(order, [2, 3, 4, 5, 6]);
