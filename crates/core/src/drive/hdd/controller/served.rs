@@ -4,7 +4,7 @@ use super::super::access::{Access, Stage};
 use super::super::buffer::State;
 use super::{Controller, Owner};
 use crate::position::Served;
-use crate::units::{Instant, Pba};
+use crate::units::{Duration, Instant, Pba};
 
 impl Controller {
     /// Where a read of `now` may begin: what the buffer has, and the blocks that read-ahead comes to before a price would have the arm there. What is being
@@ -14,8 +14,7 @@ impl Controller {
             access.stage == Stage::Passing && access.due <= now + self.firmware.command
         };
         let passes = self.access.as_ref().is_some_and(passes);
-        let sector = self.mechanics.layout().sector_time(self.arm.cylinder);
-        let meanwhile = self.firmware.command.0.div_ceil(sector.0.max(1));
+        let meanwhile = self.sectors_in(self.firmware.command);
         for (index, segment) in self.buffer.filled() {
             let reads_on = segment.state == State::Reading
                 && self.owner == Owner::Itself(index)
@@ -63,9 +62,14 @@ impl Controller {
     /// How many blocks behind what is being read count as at hand: a price takes those that pass while a command is looked at for a turn away.
     fn passes_at_hand(&self, passes: bool) -> u64 {
         let overhead = self.firmware.command + self.firmware.read_miss.after(self.last_op);
-        let sector = self.mechanics.layout().sector_time(self.arm.cylinder);
-        let meanwhile = 1 + overhead.0.div_ceil(sector.0.max(1));
+        let meanwhile = 1 + self.sectors_in(overhead);
         self.near().min(meanwhile).max(u64::from(passes))
+    }
+
+    /// How many sectors of the track under the heads begin to pass in a time.
+    fn sectors_in(&self, time: Duration) -> u64 {
+        let sector = self.mechanics.layout().sector_time(self.arm.cylinder);
+        time.0.div_ceil(sector.0.max(1))
     }
 
     /// For a read that begins with one of so many blocks behind what is being read the drive goes on with that.
