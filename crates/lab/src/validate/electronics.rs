@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use nearslot_core::drive::hdd::firmware::{
     BufferParameters, BusParameters, ExtraDisconnectParameters, Firmware, OverheadParameters,
-    ReadAhead, RequestedBlocks, WatermarkOf, WriteBehind,
+    ReadAhead, RequestedBlocks, WatermarkOf, WriteBack, WriteBehind,
 };
 use nearslot_core::registry::{ConfigError, nearest};
 
@@ -93,6 +93,8 @@ impl Rows<'_> {
             segment_blocks: self.whole("Segment size (in blks)")?,
             write_segments_max: self.whole("Maximum number of write segments")?,
             dedicated_write_segment: self.flag("Use separate write segment")?,
+            write_segment_blocks: None,
+            write_back: WriteBack::Oldest,
             read_watermark: self.real("High (read) water mark")?,
             write_watermark: self.real("Low (write) water mark")?,
             watermark_of: match self.flag("Set watermark by reqsize")? {

@@ -59,6 +59,8 @@ pub(super) struct Segment {
     pub(super) ahead_max: u64,
     /// When it became dirty, in order of commands.
     pub(super) dirty_since: u64,
+    /// Blocks that it can hold.
+    pub(super) size: u64,
 }
 
 impl Segment {
@@ -79,8 +81,8 @@ impl Segment {
     }
 
     /// Lets blocks that do not fit any more go, oldest first.
-    pub(super) fn slide(&mut self, end: u64, size: u64) {
-        self.first = self.first.max(end.saturating_sub(size));
+    pub(super) fn slide(&mut self, end: u64) {
+        self.first = self.first.max(end.saturating_sub(self.size));
     }
 }
 
@@ -119,8 +121,10 @@ pub(super) struct Buffer {
     unwritten: usize,
     /// Counts segments that became dirty.
     dirtied: u64,
-    /// The segment for writes only.
+    /// The segment for writes only, which answers no reads.
     dedicated: Option<usize>,
+    /// From here on segments serve writes only. They answer reads of which they have all.
+    for_writes: usize,
 }
 
 impl Clone for Buffer {
@@ -137,14 +141,14 @@ impl Clone for Buffer {
         self.segments.clone_from(&other.segments);
         self.recency.clone_from(&other.recency);
         (self.unwritten, self.dirtied) = (other.unwritten, other.dirtied);
-        self.dedicated = other.dedicated;
+        (self.dedicated, self.for_writes) = (other.dedicated, other.for_writes);
     }
 }
 
 impl Buffer {
     pub(super) fn new(firmware: &Firmware) -> Buffer {
-        let count = firmware.buffer.segments as usize;
-        let empty = Segment {
+        let (parameters, count) = (&firmware.buffer, firmware.buffer.count());
+        let empty = |op| Segment {
             state: State::Empty,
             first: 0,
             end: 0,
@@ -153,13 +157,23 @@ impl Buffer {
             ahead_min: 0,
             ahead_max: 0,
             dirty_since: 0,
+            size: parameters.blocks_for(op),
+        };
+        let for_writes = parameters.for_reads();
+        let op = |index| {
+            if index < for_writes {
+                Op::Read
+            } else {
+                Op::Write
+            }
         };
         Buffer {
-            segments: vec![empty; count],
+            segments: (0..count).map(|index| empty(op(index))).collect(),
             recency: (0..count).collect(),
             unwritten: 0,
             dirtied: 0,
-            dedicated: firmware.buffer.dedicated_write_segment.then_some(0),
+            dedicated: parameters.dedicated_write_segment.then_some(0),
+            for_writes,
         }
     }
 
@@ -185,6 +199,13 @@ impl Buffer {
                 continue;
             }
             let hit = segment.first <= first && first < segment.end;
+            if index >= self.for_writes && !(hit && end <= segment.end) {
+                // It cannot be filled up from the medium.
+                if segment.unwritten() && segment.overlaps(first, end) {
+                    return Choice::COLLISION;
+                }
+                continue;
+            }
             if segment.state == State::Empty || !hit {
                 // Blocks read out of turn may have pushed out the place of the next one.
                 let comes = segment.end
@@ -249,10 +270,10 @@ impl Buffer {
     }
 
     /// Behind which blocks a write goes on with what is to be written.
-    pub(super) fn ends_to_join(&self, firmware: &Firmware) -> impl Iterator<Item = u64> {
-        let size = firmware.buffer.segment_blocks;
-        let room =
-            move |segment: &&Segment| segment.unwritten() && segment.end - segment.written < size;
+    pub(super) fn ends_to_join(&self) -> impl Iterator<Item = u64> {
+        let room = |segment: &&Segment| {
+            segment.unwritten() && segment.end - segment.written < segment.size
+        };
         self.segments.iter().filter(room).map(|segment| segment.end)
     }
 
@@ -262,14 +283,14 @@ impl Buffer {
         let room = self.unwritten < firmware.buffer.write_segments_max as usize;
         for &index in &self.recency {
             let segment = &self.segments[index];
-            if self.dedicated.is_some_and(|dedicated| dedicated != index) {
+            if !self.serves_writes(index) {
                 continue;
             }
             match segment.state {
                 State::Dirty | State::Writing => {
                     let joins = firmware.buffer.join_writes
                         && first == segment.end
-                        && first - segment.written < firmware.buffer.segment_blocks;
+                        && first - segment.written < segment.size;
                     if joins {
                         let value = if segment.state == State::Writing {
                             7
@@ -289,6 +310,12 @@ impl Buffer {
             }
         }
         best.choice()
+    }
+
+    fn serves_writes(&self, index: usize) -> bool {
+        let own = self.for_writes < self.segments.len();
+        let dedicated = self.dedicated.is_none_or(|dedicated| dedicated == index);
+        dedicated && (!own || index >= self.for_writes)
     }
 
     /// Whether `index` is the segment used last.

@@ -40,7 +40,7 @@ impl CompleteDrive {
     pub(super) fn new(mechanics: Arc<Mechanics>, firmware: Arc<Firmware>) -> CompleteDrive {
         CompleteDrive {
             // One for each segment at most: nothing is allocated while the drive works.
-            unwritten: Vec::with_capacity(firmware.buffer.segments as usize),
+            unwritten: Vec::with_capacity(firmware.buffer.count()),
             controller: Controller::new(mechanics, firmware),
             running: None,
         }
@@ -380,7 +380,7 @@ mod tests {
     use super::CompleteOracle;
     use crate::contract::{Blueprint, Oracle};
     use crate::ids::IoId;
-    use crate::io::Command;
+    use crate::io::{Command, Unwritten};
     use crate::op::Op;
     use crate::rng::Rng;
     use crate::units::{Blocks, Duration, Instant, Pba};
@@ -390,13 +390,17 @@ mod tests {
         drive(write_behind, (5, for_writes), "")
     }
 
-    fn drive(
-        write_behind: &str,
-        (segments, for_writes): (u32, u32),
-        electronics: &str,
-    ) -> HddBlueprint {
+    fn drive(write_behind: &str, segments: (u32, u32), electronics: &str) -> HddBlueprint {
+        read(&text(write_behind, segments, electronics))
+    }
+
+    fn read(text: &str) -> HddBlueprint {
+        HddBlueprint::new(&Parameters::read(&text.parse().unwrap()).unwrap()).unwrap()
+    }
+
+    fn text(write_behind: &str, (segments, for_writes): (u32, u32), electronics: &str) -> String {
         let accepts = for_writes > 1;
-        let text = format!(
+        format!(
             "kind = 'hdd'
             rpm = 6000
             heads = 2
@@ -424,8 +428,7 @@ mod tests {
             sectors_per_track = 10
             track_skew_sectors = 2
             cylinder_skew_sectors = 3"
-        );
-        HddBlueprint::new(&Parameters::read(&text.parse().unwrap()).unwrap()).unwrap()
+        )
     }
 
     /// Four writes are taken at once; a fifth is priced by what the arm needs for it when all are written, which a flush tells.
@@ -471,6 +474,61 @@ mod tests {
                 "{before} {behind}"
             );
         }
+    }
+
+    /// Where the nearest segment is written first, the price of a write is when its first block begins if no other that waits can begin sooner. A power cut loses
+    /// what is not on the medium, so that tells when a block came there.
+    #[test]
+    fn a_write_that_is_nearest_is_written_when_its_price_says() {
+        let own = "write_back = 'nearest'\n            accept_while_writing = true";
+        let text = text("any", (5, 5), "").replace("accept_while_writing = true", own);
+        let blueprint = read(&text);
+        let mut rng = Rng::stream(8, "nearest");
+        let firmware = blueprint.firmware.clone().expect("it has a buffer");
+        let mut oracle = CompleteOracle::new(Arc::clone(blueprint.mechanics()), firmware);
+        let mut drive = blueprint.drive();
+        let (mut now, mut checked) = (Instant(0), 0);
+        for _ in 0..12_000 {
+            let write = |at| Command {
+                io: IoId(1),
+                op: Op::Write,
+                at: Pba(at),
+                len: Blocks(1),
+                fua: false,
+            };
+            let command = write(rng.below(600));
+            oracle.advance(now);
+            let mut dirty = Vec::new();
+            drive.volatile(now, &mut dirty);
+            let price = |at| {
+                let place = oracle.locate(at);
+                oracle.positioning_time(now, Op::Write, &place, Blocks(1))
+            };
+            let ours = price(command.at);
+            // The one that is being written comes first whatever its price.
+            let apart = |at: Pba| command.at.0.abs_diff(at.0) > 1;
+            let later = |run: &Unwritten| apart(run.at) && ours < price(run.at);
+            let nearest = dirty.len() < 5 && dirty.iter().all(later);
+            let free = oracle.freed(Op::Write).now.max(now);
+            drive.submit(now, &command);
+            oracle.started(now, &command);
+            let due = drive.next_event().unwrap();
+            oracle.observed(due, &drive.advance(due).unwrap());
+            if nearest && due < free {
+                let begins = free + ours;
+                let lost = |at: Instant| {
+                    let mut dirty = Vec::new();
+                    drive.volatile(at, &mut dirty);
+                    dirty.iter().any(|run| run.at == command.at)
+                };
+                let sector = Duration::from_ms(1);
+                assert!(lost(begins + sector - Duration(3)), "too soon");
+                assert!(!lost(begins + sector + Duration(3)), "too late");
+                checked += 1;
+            }
+            now = due + Duration(rng.below(2) * rng.below(9_000_000));
+        }
+        assert!(checked > 300, "{checked} were nearest");
     }
 
     #[test]

@@ -22,6 +22,12 @@ pub struct BufferParameters {
     pub segment_blocks: u64,
     /// Segments that may hold data on their way to the medium (maximum number of write segments).
     pub write_segments_max: u32,
+    /// Given if there are that many segments for writes beside the others, which serve reads only then: blocks that each of them holds. DiskSim has no such.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_segment_blocks: Option<u64>,
+    /// Which of the segments that wait for the arm is written first.
+    #[serde(default)]
+    pub write_back: WriteBack,
     /// One segment serves writes only, the others reads only (use separate write segment).
     #[serde(default)]
     pub dedicated_write_segment: bool,
@@ -134,6 +140,17 @@ pub enum RequestedBlocks {
     Keep,
     /// They are forgotten once sent (-1).
     Forget,
+}
+
+/// Which of the segments that wait for the arm is written first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriteBack {
+    /// The one that has been dirty longest, as in DiskSim.
+    #[default]
+    Oldest,
+    /// The one that the arm can begin with soonest; but what a waiting command needs comes first. DiskSim has no such.
+    Nearest,
 }
 
 /// When a write is acknowledged.
@@ -362,7 +379,7 @@ impl Firmware {
             (Some(_), 45..) => 15,
             (Some(_), _) => len.min(10),
         };
-        needed.min(self.buffer.segment_blocks)
+        needed.min(self.buffer.blocks_for(Op::Write))
     }
 
     /// Blocks that must be there before a read asks for the bus, or may be left when a write does so again.
@@ -372,7 +389,7 @@ impl Firmware {
             Op::Write => self.buffer.write_watermark,
             _ => self.buffer.read_watermark,
         };
-        let segment = self.buffer.segment_blocks;
+        let segment = self.buffer.blocks_for(op);
         match self.buffer.watermark_of {
             // Below 2^53, so exact as a float; truncated as the reference does.
             WatermarkOf::Request => ((segment.min(len) as f64 * share) as u64).max(1),
@@ -382,12 +399,42 @@ impl Firmware {
 }
 
 impl BufferParameters {
+    /// Segments that serve reads, or both.
+    pub(super) fn for_reads(&self) -> usize {
+        self.segments as usize
+    }
+
+    /// All segments.
+    pub(super) fn count(&self) -> usize {
+        let for_writes = self
+            .write_segment_blocks
+            .map_or(0, |_| self.write_segments_max);
+        (self.segments + for_writes) as usize
+    }
+
+    /// Blocks that a segment holds which serves such a command.
+    #[inline]
+    pub(super) fn blocks_for(&self, op: Op) -> u64 {
+        match self.write_segment_blocks {
+            Some(blocks) if op == Op::Write => blocks,
+            _ => self.segment_blocks,
+        }
+    }
+
     fn check(&self) -> Result<(), ConfigError> {
         let key = |name: &str| format!("buffer.{name}");
         whole(&key("segments"), self.segments.into(), 1, SEGMENTS_MAX)?;
         whole(&key("segment_blocks"), self.segment_blocks, 1, 1 << 40)?;
         let writes = u64::from(self.write_segments_max);
-        whole(&key("write_segments_max"), writes, 1, self.segments.into())?;
+        let most = match self.write_segment_blocks {
+            Some(blocks) => {
+                whole(&key("write_segment_blocks"), blocks, 1, 1 << 40)?;
+                SEGMENTS_MAX
+            }
+            None => self.segments.into(),
+        };
+        whole(&key("write_segments_max"), writes, 1, most)?;
+        self.check_write_back()?;
         if self.dedicated_write_segment && self.segments < 2 {
             let allowed = "false with a single segment: reads would have none";
             return Err(ConfigError::value(
@@ -420,6 +467,26 @@ impl BufferParameters {
             ReadAhead::None => whole(&key("read_ahead_min_blocks"), min, 0, 0),
             _ => whole(&key("read_ahead_min_blocks"), min, 0, 1 << 40),
         }
+    }
+
+    /// What has an effect only beside other keys.
+    fn check_write_back(&self) -> Result<(), ConfigError> {
+        if self.write_segment_blocks.is_some() && self.dedicated_write_segment {
+            let allowed =
+                "false with write_segment_blocks, as writes have segments of their own then";
+            return Err(ConfigError::value(
+                "buffer.dedicated_write_segment",
+                "true",
+                allowed,
+            ));
+        }
+        let waits = self.write_behind == WriteBehind::Any && self.accept_while_writing;
+        let several = self.write_segments_max > 1 && !self.dedicated_write_segment;
+        if self.write_back == WriteBack::Nearest && !(waits && several) {
+            let allowed = "oldest, as no two segments ever wait for the arm: that takes write_behind = \"any\", accept_while_writing and several segments for writes";
+            return Err(ConfigError::value("buffer.write_back", "nearest", allowed));
+        }
+        Ok(())
     }
 }
 

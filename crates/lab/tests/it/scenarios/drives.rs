@@ -202,6 +202,14 @@ fn buffer(rng: &mut Rng) -> String {
     let mut text = format!(
         "[buffer]\nsegments = {segments}\nsegment_blocks = {blocks}\nwrite_segments_max = {writes}\n"
     );
+    if rng.chance(0.3) {
+        let own = one(rng, &[1, 3, 8, 64, 512]);
+        let _ = writeln!(text, "write_segment_blocks = {own}");
+    }
+    if rng.chance(0.3) {
+        let order = one(rng, &["oldest", "nearest"]);
+        let _ = writeln!(text, "write_back = '{order}'");
+    }
     let places = [
         "none",
         "within-track",

@@ -65,9 +65,8 @@ impl Controller {
         if crosses {
             self.cross_sector_by_sector(index, skipped);
         }
-        let size = self.firmware.buffer.segment_blocks;
         let segment = self.buffer.at_mut(index);
-        segment.slide(segment.end, size);
+        segment.slide(segment.end);
     }
 
     /// What becomes of the passing sector and how many from it on; and whether the bus takes part in each.
@@ -126,7 +125,7 @@ impl Controller {
             Op::Write => (self.firmware.write_block, self.buffer.at(index).end),
             _ => (
                 self.firmware.read_block,
-                job.sent + self.firmware.buffer.segment_blocks,
+                job.sent + self.buffer.at(index).size,
             ),
         };
         let Some(behind) = at.checked_sub(missing) else {
@@ -145,7 +144,7 @@ impl Controller {
         let at = self.access().at;
         match &self.job {
             Some(job) if job.op == Op::Read && job.segment == Some(index) => {
-                let room = (job.sent + self.firmware.buffer.segment_blocks).saturating_sub(at);
+                let room = (job.sent + self.buffer.at(index).size).saturating_sub(at);
                 // With its first block the command's transfer begins.
                 match job.first.saturating_sub(at) {
                     0 => room,
@@ -160,7 +159,7 @@ impl Controller {
     pub(super) fn pass_out_of_order(&mut self, horizon: Instant) {
         let index = self.arm_segment();
         self.skip_alike(index, horizon);
-        let size = self.firmware.buffer.segment_blocks;
+        let size = self.buffer.at(index).size;
         let access = self.access.as_ref().expect("the arm is busy");
         let (op, at, track_end) = (access.op, access.at, access.track_end());
         let usable = access.usable
@@ -188,7 +187,7 @@ impl Controller {
             }
         }
         let in_front = self.job.as_ref().filter(|job| job.segment == Some(index));
-        let in_front = in_front.filter(|job| wanted < job.first);
+        let in_front = in_front.filter(|job| op == Op::Read && wanted < job.first);
         if let Some(job) = in_front.filter(|_| !access.passes(&self.mechanics, wanted)) {
             // Blocks in front of a command are kept as long as they lead up to it: for one that lies elsewhere the arm does not leave.
             (first, wanted) = (job.first, job.first);
@@ -200,7 +199,7 @@ impl Controller {
             Op::Write => segment.written = wanted,
             _ => segment.end = wanted,
         }
-        segment.slide(segment.end, size);
+        segment.slide(segment.end);
         if self.progress() {
             return;
         }

@@ -2,12 +2,13 @@
 //!
 //! Read-ahead gives way to a command unless it has not read its minimum; a command that hits what is being read
 //! takes the access over. What is being written is never interrupted: only a write that continues it joins in,
-//! anything else waits. When the arm becomes free the waiting command comes first, then the segment that has been
-//! dirty longest, so a command waits for one segment at most unless it needs the room or the blocks of others.
+//! anything else waits. When the arm becomes free the waiting command comes first, then a segment that is dirty: the
+//! one that has been so longest, or the one that the arm can begin with soonest. So a command waits for one segment at
+//! most unless it needs the room or the blocks of others.
 
 use super::super::access::{Access, Stage};
 use super::super::buffer::{Match, State};
-use super::super::firmware::{ReadAhead, RequestedBlocks};
+use super::super::firmware::{ReadAhead, RequestedBlocks, WriteBack};
 use super::{Controller, Job, Owner};
 use crate::op::Op;
 use crate::position::ArmPosition;
@@ -114,7 +115,7 @@ impl Controller {
         if self.access.is_none() && matches!(self.owner, Owner::Itself(_)) {
             self.leave_access();
         }
-        self.write_oldest();
+        self.write_next();
     }
 
     /// The command uses its segment.
@@ -198,17 +199,58 @@ impl Controller {
                 self.give_arm_to_host();
             }
         }
-        self.write_oldest();
+        self.write_next();
     }
 
-    /// A free arm that nobody waits for writes what has been dirty longest.
-    pub(super) fn write_oldest(&mut self) {
-        if self.owner == Owner::Nobody
-            && !self.awaited
-            && let Some(index) = self.buffer.oldest_dirty()
-        {
+    /// A free arm that nobody waits for writes what is dirty.
+    pub(super) fn write_next(&mut self) {
+        if self.owner != Owner::Nobody || self.awaited || !self.buffer.has_unwritten() {
+            return;
+        }
+        let next = match self.firmware.buffer.write_back {
+            WriteBack::Oldest => self.buffer.oldest_dirty(),
+            WriteBack::Nearest => self.needed_dirty().or_else(|| self.nearest_dirty()),
+        };
+        if let Some(index) = next {
             self.write_back(index);
         }
+    }
+
+    /// A dirty segment that the command cannot end without.
+    fn needed_dirty(&self) -> Option<usize> {
+        let job = self.job.as_ref()?;
+        let needs = |index: usize| match job.segment {
+            Some(own) => own == index && self.needs_own(job),
+            None => self.buffer.at(index).overlaps(job.first, job.end),
+        };
+        let mut dirty = self.buffer.dirty();
+        dirty.find(|dirty| needs(dirty.1)).map(|dirty| dirty.1)
+    }
+
+    /// Whether the command's own segment has to be written before it ends: it reads what is there, or it is a write that is to be on the medium, or that finds no
+    /// room for all of its data.
+    fn needs_own(&self, job: &Job) -> bool {
+        let own = job.segment.map(|index| self.buffer.at(index));
+        let fits = own.is_some_and(|own| job.end - own.written <= own.size);
+        job.op == Op::Read || job.to_medium || !fits
+    }
+
+    /// The dirty segment whose first block the arm can begin with soonest; of several the one that has been dirty longest. The command's own, of which nothing
+    /// may be there yet, only if there is no other.
+    fn nearest_dirty(&self) -> Option<usize> {
+        let (mechanics, least) = (&self.mechanics, self.firmware.write_seek_min);
+        let start = self.now.max(self.stopped);
+        let own = self.job.as_ref().and_then(|job| job.segment);
+        let price = |(since, index): (u64, usize)| {
+            let spot = mechanics.layout().spot(Pba(self.buffer.at(index).written));
+            let movement = mechanics.movement(self.arm, spot.arm_position(), Op::Write);
+            let arrives = start + movement.max(least);
+            let spindle = mechanics.spindle();
+            let begins = arrives + spindle.wait(spindle.phase(arrives), spot.place.angle);
+            (own == Some(index), begins, since, index)
+        };
+        let nearest = self.buffer.dirty().map(price).min();
+        nearest.map(|(_, _, _, index)| index)
     }
 
     /// Gives a waiting write a segment, if one can be had by now, but not the arm.

@@ -2,8 +2,11 @@
 
 use super::Controller;
 use super::tests::{SMALL, controller, run_command};
+use crate::ids::IoId;
+use crate::io::Command;
 use crate::op::Op;
 use crate::rng::Rng;
+use crate::units::{Blocks, Instant, Pba};
 
 /// Many settings, many commands: taking sectors in batches changes nothing.
 #[test]
@@ -40,6 +43,8 @@ fn batches_of_sectors_equal_single_ones() {
     }
 }
 
+const BACK: [&str; 2] = ["'oldest'", "'nearest'"];
+
 /// The small drive with everything drawn by lot.
 fn random_settings(rng: &mut Rng) -> String {
     let mut text = SMALL[..SMALL.find("[buffer]").unwrap()].to_owned();
@@ -47,11 +52,14 @@ fn random_settings(rng: &mut Rng) -> String {
     let mut line = |key: &str, value: String| text += &format!("{key} = {value}\n");
     line("[buffer]\nsegments", segments.to_string());
     line("segment_blocks", (2 + rng.below(20)).to_string());
-    line("write_segments_max", (1 + rng.below(segments)).to_string());
-    line(
-        "dedicated_write_segment",
-        (segments > 1 && rng.below(2) == 0).to_string(),
-    );
+    let own = rng.below(3) == 0;
+    let for_writes = 1 + rng.below(if own { 5 } else { segments });
+    line("write_segments_max", for_writes.to_string());
+    let dedicated = segments > 1 && !own && rng.below(2) == 0;
+    line("dedicated_write_segment", dedicated.to_string());
+    if own {
+        line("write_segment_blocks", (1 + rng.below(20)).to_string());
+    }
     for key in ["read_watermark", "write_watermark"] {
         line(key, format!("{:.2}", rng.below(101) as f64 / 100.0));
     }
@@ -67,15 +75,17 @@ fn random_settings(rng: &mut Rng) -> String {
         "requested_blocks",
         ["'yield'", "'keep'", "'forget'"][rng.below(3) as usize].to_owned(),
     );
-    line(
-        "write_behind",
-        ["'none'", "'sequential'", "'any'"][rng.below(3) as usize].to_owned(),
-    );
+    let behind = ["'none'", "'sequential'", "'any'"][rng.below(3) as usize];
+    line("write_behind", behind.to_owned());
+    let accepts = rng.below(2) == 0;
+    line("accept_while_writing", accepts.to_string());
+    if behind == "'any'" && accepts && for_writes > 1 && !dedicated {
+        line("write_back", BACK[rng.below(2) as usize].to_owned());
+    }
     for key in [
         "read_ahead_on_hit",
         "read_whole_track",
         "join_writes",
-        "accept_while_writing",
         "stop_within_sector",
         "write_ends_read_ahead",
         "room_at_sector_start",
@@ -165,6 +175,52 @@ pub(super) fn long_command(rng: &mut Rng, capacity: u64) -> (Op, u64, u64, bool)
     (op, rng.below(capacity - len + 1), len, rng.chance(0.3))
 }
 
+/// A write that continues another ends, whatever lies between the two: no block of the first one is left out where its track ends.
+#[test]
+fn a_write_that_joins_goes_on_behind_the_end_of_a_track() {
+    const BUFFER: &str = "[buffer]
+        segments = 4
+        segment_blocks = 19
+        write_segments_max = 4
+        write_behind = 'any'
+        accept_while_writing = true
+        zero_latency_writes = true
+        [bus]
+        write_ms_per_block = 0.225226
+        [overheads.extra_disconnect]
+        pause_ms = 0.3";
+    let mut rng = Rng::stream(14, "joins");
+    let mut drive = controller(&(LONG.to_owned() + BUFFER + LONG_ZONES));
+    let mut now = 0;
+    for pair in 0..3_000 {
+        let (at, len) = (rng.below(drive.capacity - 40), 1 + rng.below(19));
+        now = run_command(&mut drive, now, (Op::Write, at, len, false)).0 + rng.below(9_000);
+        let joined = Command {
+            io: IoId(0),
+            op: Op::Write,
+            at: Pba(at + len),
+            len: Blocks(1 + rng.below(19)),
+            fua: rng.chance(0.5),
+        };
+        drive.rest_until(Instant(now * 1_000));
+        drive.arrive(&joined, joined.at.0, joined.at.0 + joined.len.0);
+        let ends = (0..10_000).any(|_| one_event(&mut drive));
+        assert!(ends, "pair {pair}: {at}, {len} and {joined:?}");
+        now = drive.now.0.div_ceil(1_000);
+    }
+}
+
+/// The next event of a command under way; whether it has ended.
+fn one_event(drive: &mut Controller) -> bool {
+    let (bus, arm) = (drive.bus_due(), drive.arm_due());
+    if bus > arm {
+        drive.arm_event(bus);
+        return false;
+    }
+    drive.now = bus;
+    drive.bus_event().is_some()
+}
+
 /// All that the future hangs on.
 fn state(drive: &Controller) -> String {
     let Controller {
@@ -183,10 +239,19 @@ pub(super) fn long_settings(rng: &mut Rng) -> String {
     line("[buffer]\nsegments", &segments.to_string());
     let size = [1 + rng.below(4), 2 + rng.below(30), 30 + rng.below(90)][rng.below(3) as usize];
     line("segment_blocks", &size.to_string());
-    let for_writes = 1 + rng.below(segments);
+    let own = rng.below(3) == 0;
+    let for_writes = 1 + rng.below(if own { 6 } else { segments });
     line("write_segments_max", &for_writes.to_string());
+    if own {
+        line("write_segment_blocks", &(1 + rng.below(40)).to_string());
+    }
     let behind = ["'none'", "'sequential'", "'any'"][rng.below(3) as usize];
     line("write_behind", behind);
+    let accepts = rng.below(2) == 0;
+    line("accept_while_writing", &accepts.to_string());
+    if behind == "'any'" && accepts && for_writes > 1 {
+        line("write_back", BACK[rng.below(2) as usize]);
+    }
     for key in ["read_watermark", "write_watermark"] {
         let mark = ["0.0", "0.2", "0.75", "0.95", "1.0"][rng.below(5) as usize];
         line(key, mark);
@@ -194,12 +259,7 @@ pub(super) fn long_settings(rng: &mut Rng) -> String {
     let of = ["'request'", "'segment'"][rng.below(2) as usize];
     line("watermark_of", of);
     line("read_ahead", ["'none'", "'blocks'"][rng.below(2) as usize]);
-    for key in [
-        "accept_while_writing",
-        "join_writes",
-        "room_at_sector_start",
-        "read_hits_on_writes",
-    ] {
+    for key in ["join_writes", "room_at_sector_start", "read_hits_on_writes"] {
         line(key, ["true", "false"][rng.below(2) as usize]);
     }
     for key in [

@@ -78,7 +78,7 @@ impl Controller {
             let enough = segment.end >= job.end || blocks >= job.watermark;
             return (there && enough).then_some(blocks);
         }
-        let size = self.firmware.buffer.segment_blocks;
+        let size = segment.size;
         if job.sent == job.first && job.meets != Match::Join {
             return Some((job.end - job.first).min(size));
         }
@@ -123,7 +123,7 @@ impl Controller {
         let sent = job.sent;
         let segment = self.buffer.at_mut(index);
         segment.end = segment.end.max(sent);
-        segment.slide(segment.end, self.firmware.buffer.segment_blocks);
+        segment.slide(segment.end);
     }
 
     /// The host is there, or a burst has ended: what next?
@@ -157,10 +157,10 @@ impl Controller {
     }
 
     fn transfer_write(&mut self, burst_ended: bool) {
-        let size = self.firmware.buffer.segment_blocks;
         let job = self.job.as_mut().expect("data flow for a command");
         let index = job.segment.expect("data flow to a segment");
         let segment = self.buffer.at_mut(index);
+        let size = segment.size;
         if job.sent == job.end && segment.written >= job.end {
             self.end_write();
             return;
@@ -169,7 +169,7 @@ impl Controller {
             job.sent += job.burst.left;
             job.burst.left = 0;
             segment.end = segment.end.max(job.sent);
-            segment.slide(segment.end, size);
+            segment.slide(segment.end);
             if job.sent >= job.end {
                 match job.to_medium {
                     true => self.leave_in_write(),

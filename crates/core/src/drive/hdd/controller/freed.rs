@@ -6,6 +6,7 @@
 //! Costs a few events of the arm for what it is doing and for each segment that is new.
 
 use super::super::buffer::{Segment, State};
+use super::super::firmware::WriteBack;
 use super::{Controller, Owner};
 use crate::op::Op;
 use crate::position::ArmPosition;
@@ -51,7 +52,7 @@ pub(in super::super) struct Trial {
 
 impl Trial {
     pub(in super::super) fn new(of: &Controller) -> Trial {
-        let segments = of.firmware.buffer.segments as usize;
+        let segments = of.firmware.buffer.count();
         Trial {
             alone: of.clone(),
             known: vec![None; segments],
@@ -119,13 +120,17 @@ impl Controller {
         (found(now, arm, stopped), behind)
     }
 
-    /// Where the arm is when it has written all dirty segments.
+    /// Where a write that the buffer takes finds the arm: behind all dirty segments. If the nearest is written first, behind none, as it is the nearest if it is priced
+    /// well.
     fn all_written(&self, mut free: Free, trial: &mut Trial) -> Free {
+        free.now = free.now.max(self.stopped);
+        if self.firmware.buffer.write_back == WriteBack::Nearest {
+            return free;
+        }
         let mut dirty = std::mem::take(&mut trial.dirty);
         dirty.clear();
         dirty.extend(self.buffer.dirty());
         dirty.sort_unstable();
-        free.now = free.now.max(self.stopped);
         for (_, index) in &dirty {
             free = trial.write(free, *index, self.buffer.at(*index));
         }
@@ -173,7 +178,7 @@ impl Controller {
 mod tests {
     use super::super::batches::{long_command, long_settings};
     use super::super::tests::{controller, run_command};
-    use super::{Controller, Freed, Owner, State, Trial};
+    use super::{Controller, Freed, Owner, State, Trial, WriteBack};
     use crate::op::Op;
     use crate::rng::Rng;
     use crate::units::Instant;
@@ -197,8 +202,20 @@ mod tests {
             } else {
                 drive.clone()
             };
-            all.write_oldest();
-            all.write_all();
+            match all.firmware.buffer.write_back {
+                WriteBack::Oldest => {
+                    all.write_next();
+                    all.write_all();
+                }
+                // Read-ahead comes to its end; the arm is had before it writes anything else.
+                WriteBack::Nearest => {
+                    all.awaited = true;
+                    while all.owner != Owner::Nobody {
+                        all.arm_event(Instant::NEVER);
+                    }
+                    all.now = all.now.max(drive.stopped);
+                }
+            }
             told(&all)
         });
         (told(&needs_arm), behind)

@@ -109,7 +109,6 @@ impl Controller {
     pub(super) fn usable(&self, at: u64) -> bool {
         let index = self.arm_segment();
         let segment = self.buffer.at(index);
-        let size = self.firmware.buffer.segment_blocks;
         let access = self.access();
         if access.op == Op::Write {
             return segment.written <= at && at < segment.end && self.enough_to_write(index);
@@ -118,7 +117,7 @@ impl Controller {
         if at < segment.end {
             return at < segment.first && self.takes_in_front(index, own);
         }
-        own.is_none_or(|job| at - job.sent.min(at) < size)
+        own.is_none_or(|job| at - job.sent.min(at) < segment.size)
     }
 
     /// Whether a read of the whole track keeps blocks that pass in front of the wanted one: as long as it has nothing. Later it
@@ -174,7 +173,7 @@ impl Controller {
             self.cross_sector_by_sector(index, count - 1);
         }
         let segment = self.buffer.at_mut(index);
-        segment.slide(segment.end, self.firmware.buffer.segment_blocks);
+        segment.slide(segment.end);
         if self.progress() {
             return;
         }
@@ -207,7 +206,7 @@ impl Controller {
             return Undisturbed::quiet(left(job.first));
         }
         // A block further on may find no room, or find it late.
-        let limit = (segment.ahead_max).min(job.sent + self.firmware.buffer.segment_blocks);
+        let limit = (segment.ahead_max).min(job.sent + segment.size);
         let wanted = limit.min(job.end);
         match self.bus {
             // The host takes each sector; so it does until the command has all.
@@ -256,7 +255,7 @@ impl Controller {
 
     /// Whether a full buffer gets a block for each that is written, before the next one is.
     fn refills_at_once(&self, job: &Job, waiting: u64) -> bool {
-        let size = self.firmware.buffer.segment_blocks;
+        let size = self.firmware.buffer.blocks_for(job.op);
         // Of a single block the next sector would find nothing when it begins.
         let full = waiting == size && size > 1 && !job.pause_ahead;
         full && self.bus_keeps_up(job)

@@ -47,6 +47,8 @@ mod medium;
 mod served;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod write_back;
 
 /// Whom the arm works for, and with which segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -329,7 +331,7 @@ impl Controller {
         let begin = self.now.max(self.stopped);
         self.arm = to;
         self.now = begin + seek;
-        self.write_oldest();
+        self.write_next();
         let cost = Cost {
             overhead: begin.since(start),
             seek,

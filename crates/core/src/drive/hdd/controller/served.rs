@@ -25,7 +25,7 @@ impl Controller {
                 false => (0, 0),
             };
             let end = segment.end + ahead.min(segment.ahead_max.saturating_sub(segment.end));
-            let oldest = (segment.end + come).saturating_sub(self.firmware.buffer.segment_blocks);
+            let oldest = (segment.end + come).saturating_sub(segment.size);
             let mut from = segment.first.max(oldest);
             let mut piece = |from: u64, end: u64, ends: u64| {
                 if from < end {
@@ -49,7 +49,7 @@ impl Controller {
     pub(in super::super) fn writes_served(&self, tell: &mut dyn FnMut(Served)) {
         // Most of the time there is nothing, and then no segment is looked at.
         if self.buffer.has_unwritten() && self.firmware.buffer.join_writes {
-            for end in self.buffer.ends_to_join(&self.firmware) {
+            for end in self.buffer.ends_to_join() {
                 let begins = Pba(end)..Pba(end + 1);
                 tell(Served {
                     begins,
