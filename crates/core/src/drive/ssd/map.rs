@@ -8,6 +8,7 @@
 //! What a place held is valid as long as the map of its unit says so: no marks are kept. O(1) for all but the choice of a victim, which
 //! is O(blocks of a plane).
 
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 
 use super::geometry::Geometry;
@@ -75,18 +76,27 @@ impl Map {
         let blocks = shape.planes * shape.blocks;
         let plane = |plane| {
             let first = plane * shape.blocks;
-            let used = initial.used(plane);
+            let (used, begun) = (initial.used(plane), initial.begun(plane));
+            let front = (begun > 0).then_some(Front {
+                block: first + used,
+                page: begun,
+            });
+            let unused = first + used + u32::from(begun > 0);
             Plane {
-                free: (first + used..first + shape.blocks).collect(),
-                fronts: [None; 2],
+                free: (unused..first + shape.blocks).collect(),
+                fronts: [front, None],
                 valid: (first..first + used)
                     .map(|block| initial.valid(block))
                     .sum(),
             }
         };
-        let stage = |block: u32| match block % shape.blocks < initial.used(block / shape.blocks) {
-            true => Stage::Closed,
-            false => Stage::Free,
+        let stage = |block: u32| {
+            let (plane, within) = (block / shape.blocks, block % shape.blocks);
+            match within.cmp(&initial.used(plane)) {
+                Ordering::Less => Stage::Closed,
+                Ordering::Equal if initial.begun(plane) > 0 => Stage::Open,
+                Ordering::Equal | Ordering::Greater => Stage::Free,
+            }
         };
         Map {
             place_of: Lazy::new(shape.capacity),

@@ -82,6 +82,7 @@ impl SsdBlueprint {
         let state = match knobs.choice("precondition") {
             "empty" => State::Empty,
             "random" => State::Random,
+            "saturated" => State::Saturated,
             _ => State::Full,
         };
         check_zones(knobs, state, unit)?;
@@ -112,7 +113,7 @@ impl SsdBlueprint {
             plan: Plan {
                 shape,
                 times,
-                initial: Initial::new(state, shape, start + 1),
+                initial: Initial::new(state, shape, (start, urgent)),
                 thresholds: (start, urgent),
                 map_lines: parameters.map_lines(),
                 by_address: parameters.allocation == Allocation::ByAddress,
@@ -216,9 +217,10 @@ pub(super) static KIND: Kind = Kind {
         Knob::choice(
             "precondition",
             "full",
-            &["full", "empty", "random"],
+            &["full", "empty", "random", "saturated"],
             "what is on the drive before the run: full: all was written once, in order; empty: nothing; random: what \
-             uniform random writes have left, after a pause in which as many blocks as usual were freed",
+             uniform random writes have left, after a pause in which as many blocks as usual were freed; saturated: \
+             the same without a pause, which is the state where a drive is slowest",
         ),
         Knob::number(
             "unused_percent",

@@ -10,7 +10,11 @@
 //! collected in the order of their ages, as greedy collection does with uniform writes, nearly (Desnoyers, "Analytic modeling of SSD write
 //! performance", SYSTOR 2012; the share of the oldest is the one that his equation for LRU collection has). Which units those are, a
 //! permutation of all units of the plane says: a Feistel network of four rounds, walked until it stays in range (Black and Rogaway,
-//! "Ciphers with arbitrary finite domains", CT-RSA 2002).
+//! "Ciphers with arbitrary finite domains", CT-RSA 2002). Collection had a pause in which it came to have its free blocks again.
+//!
+//! *saturated*: the same without a pause. A plane has one free block more than makes collection urgent, and another one is begun. How far
+//! it is there differs from plane to plane, evenly: else all would run out of free pages at the same time, and the drive would stop.
+//! What was written to those begun blocks counts as overwritten since.
 
 use super::geometry::Geometry;
 use crate::rng::mix;
@@ -21,6 +25,14 @@ pub(super) enum State {
     Empty,
     Full,
     Random,
+    Saturated,
+}
+
+impl State {
+    /// Whether random writes have left it.
+    fn is_scattered(self) -> bool {
+        matches!(self, State::Random | State::Saturated)
+    }
 }
 
 /// A state of a drive.
@@ -33,11 +45,16 @@ pub(super) struct Initial {
 }
 
 impl Initial {
-    /// `free`: blocks of a plane that are free after random writes.
-    pub(super) fn new(state: State, shape: Geometry, free: u32) -> Initial {
-        let before = match state {
-            State::Random => profile(&shape, shape.blocks - free),
-            State::Empty | State::Full => Vec::new(),
+    /// A plane collects when it has `start` free blocks or fewer, before all else when it has `urgent`.
+    pub(super) fn new(state: State, shape: Geometry, (start, urgent): (u32, u32)) -> Initial {
+        let unused = match state {
+            // One more is begun.
+            State::Saturated => (urgent + 2).min(start + 1),
+            State::Empty | State::Full | State::Random => start + 1,
+        };
+        let before = match state.is_scattered() {
+            true => profile(&shape, shape.blocks - unused),
+            false => Vec::new(),
         };
         Initial {
             state,
@@ -46,12 +63,24 @@ impl Initial {
         }
     }
 
-    /// Blocks of a plane that are not free, from the first on.
+    /// How many pages of the first block behind those in use a plane has written already; less than all.
+    pub(super) fn begun(&self, plane: u32) -> u32 {
+        let Geometry { planes, pages, .. } = self.shape;
+        match self.state {
+            State::Saturated => {
+                let turn = u64::from(scramble(plane, planes, 0, false));
+                (turn * u64::from(pages) / u64::from(planes)) as u32
+            }
+            State::Empty | State::Full | State::Random => 0,
+        }
+    }
+
+    /// Blocks of a plane that are full, from the first on.
     pub(super) fn used(&self, plane: u32) -> u32 {
         match self.state {
             State::Empty => 0,
             State::Full => self.pages(plane).div_ceil(self.shape.pages),
-            State::Random => self.before.len() as u32 - 1,
+            State::Random | State::Saturated => self.before.len() as u32 - 1,
         }
     }
 
@@ -77,7 +106,7 @@ impl Initial {
                 let missing = shape.units - 1 - (shape.capacity - 1) % shape.units;
                 pages * shape.units - if has_last { missing } else { 0 }
             }
-            State::Random => {
+            State::Random | State::Saturated => {
                 let Some([from, to]) = self.before.get(within as usize..within as usize + 2) else {
                     return 0;
                 };
@@ -106,7 +135,7 @@ impl Initial {
         match self.state {
             State::Empty => None,
             State::Full => Some(self.in_order(unit)),
-            State::Random => Some(self.scattered(unit)),
+            State::Random | State::Saturated => Some(self.scattered(unit)),
         }
     }
 
@@ -142,7 +171,7 @@ impl Initial {
                 let unit = u64::from(page) * u64::from(units) + u64::from(within % units);
                 u32::try_from(unit).ok().filter(|unit| *unit < capacity)
             }
-            State::Random => {
+            State::Random | State::Saturated => {
                 let slots = self.shape.block_units();
                 let (block, slot) = ((within / slots) as usize, within % slots);
                 let [from, to] = *self.before.get(block..block + 2)?.first_chunk()?;
@@ -229,8 +258,8 @@ mod tests {
 
     #[test]
     fn every_unit_has_a_place_of_its_own_and_back_and_blocks_count_them() {
-        for state in [State::Full, State::Random] {
-            let initial = Initial::new(state, SHAPE, 2);
+        for state in [State::Full, State::Random, State::Saturated] {
+            let initial = Initial::new(state, SHAPE, (1, 0));
             let mut valid = vec![0; (SHAPE.planes * SHAPE.blocks) as usize];
             let mut seen = vec![false; SHAPE.places() as usize];
             for unit in 0..SHAPE.capacity {
@@ -253,10 +282,21 @@ mod tests {
 
     #[test]
     fn after_random_writes_older_blocks_have_less_and_the_youngest_is_nearly_full() {
-        let initial = Initial::new(State::Random, SHAPE, 2);
+        let initial = Initial::new(State::Random, SHAPE, (1, 0));
         let valid: Vec<u32> = (0..10).map(|block| initial.valid(block)).collect();
         assert!(valid.is_sorted(), "{valid:?}");
         assert!(valid[9] >= 23 && valid[0] < 18, "{valid:?}");
+    }
+
+    #[test]
+    fn planes_of_a_saturated_drive_have_begun_apart() {
+        let initial = Initial::new(State::Saturated, SHAPE, (4, 1));
+        let mut begun: Vec<u32> = (0..4).map(|plane| initial.begun(plane)).collect();
+        begun.sort_unstable();
+        assert_eq!(begun, [0, 2, 4, 6]);
+        assert_eq!(initial.used(0), 9);
+        let random = Initial::new(State::Random, SHAPE, (4, 1));
+        assert!((0..4).all(|plane| random.begun(plane) == 0));
     }
 
     #[test]

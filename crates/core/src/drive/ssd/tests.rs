@@ -13,6 +13,8 @@ use crate::op::Op;
 use crate::rng::Rng;
 use crate::units::{Blocks, Duration, Instant, Pba};
 
+const STATES: [State; 4] = [State::Empty, State::Full, State::Random, State::Saturated];
+
 /// One plane a die, 4 KiB a page and a unit.
 const SHAPE: Geometry = Geometry {
     channels: 2,
@@ -36,7 +38,7 @@ fn plan(state: State, buffer: (u32, u32)) -> Plan {
             byte_ps: 2_500,
             stops: Default::default(),
         },
-        initial: Initial::new(state, SHAPE, 3),
+        initial: Initial::new(state, SHAPE, (2, 2)),
         thresholds: (2, 2),
         map_lines: None,
         by_address: false,
@@ -236,13 +238,13 @@ fn nothing_is_lost_or_counted_wrong_whatever_comes() {
         .iter()
         .enumerate()
     {
-        for state in [State::Empty, State::Full, State::Random] {
+        for state in STATES {
             let mut plan = plan(state, (24, 3));
             plan.times.stops.program = true;
             plan.times.stops.erase = true;
             plan.shape.units = 2;
             plan.shape.capacity = 4 * 8 * 16;
-            plan.initial = Initial::new(state, plan.shape, 3);
+            plan.initial = Initial::new(state, plan.shape, (2, 2));
             let mut drive = SsdDrive::new(&plan, host(*cache));
             churn(&mut drive, seed as u64, 6_000);
             settle(&mut drive);
@@ -281,8 +283,8 @@ impl Twin {
 
 #[test]
 fn the_map_is_what_its_literal_twin_is() {
-    for state in [State::Empty, State::Full, State::Random] {
-        let initial = Initial::new(state, SHAPE, 3);
+    for state in STATES {
+        let initial = Initial::new(state, SHAPE, (2, 2));
         let mut twin = Twin {
             places: vec![None; SHAPE.places() as usize],
         };
@@ -342,7 +344,7 @@ fn the_map_is_what_its_literal_twin_is() {
 /// Units that are programmed for each that is written, in the steady state of uniform random writes.
 fn amplification(capacity: u32, shape: Geometry, state: State, rounds: u32) -> f64 {
     let shape = Geometry { capacity, ..shape };
-    let initial = Initial::new(state, shape, 3);
+    let initial = Initial::new(state, shape, (2, 2));
     let mut map = Map::new(shape, initial);
     let mut rng = Rng::stream(1, "amplification");
     let (mut written, mut moved) = (0_u64, 0_u64);
@@ -363,6 +365,73 @@ fn amplification(capacity: u32, shape: Geometry, state: State, rounds: u32) -> f
         written += u64::from(step > u64::from((rounds - 4) * capacity));
     }
     (written + moved) as f64 / written as f64
+}
+
+/// Sixteen dies of a hundred blocks.
+const LARGE: Geometry = Geometry {
+    blocks: 100,
+    pages: 64,
+    planes: 16,
+    dies: 16,
+    capacity: 16 * 86 * 64,
+    ..SHAPE
+};
+
+/// Units that a drive writes in a second, at random and eight at a time, and the longest time without an end of one.
+fn written_in_a_second(
+    drive: &mut SsdDrive,
+    rng: &mut Rng,
+    now: &mut Instant,
+    count: u32,
+) -> (f64, Duration) {
+    let (begin, mut last, mut longest) = (*now, *now, Duration::ZERO);
+    let mut free = (0..8).collect::<Vec<u32>>();
+    for _ in 0..count {
+        while free.is_empty() {
+            *now = drive.next_event().expect("eight are under way");
+            if let Some(done) = drive.advance(*now) {
+                longest = longest.max(now.since(last));
+                last = *now;
+                free.push(done.io.0);
+            }
+        }
+        let at = rng.below(LARGE.capacity.into()) * 8;
+        let io = free.pop().expect("one has ended");
+        drive.submit(*now, &command(io, Op::Write, at, 8));
+    }
+    let rate = f64::from(count) / (now.since(begin).0 as f64 / 1e9);
+    while free.len() < 8 {
+        *now = drive.next_event().expect("the others end");
+        free.extend(drive.advance(*now).map(|done| done.io.0));
+    }
+    (rate, longest)
+}
+
+/// A saturated drive is from its first writes on as slow as one that was written to for long, and does not stop; one that had a pause is faster at first.
+#[test]
+fn a_saturated_drive_is_in_its_steady_state() {
+    let measured = |state, before| {
+        let mut plan = plan(state, (0, 0));
+        plan.shape = LARGE;
+        plan.thresholds = (8, 2);
+        plan.initial = Initial::new(state, plan.shape, plan.thresholds);
+        let mut drive = SsdDrive::new(&plan, host(WriteCache::Off));
+        let mut rng = Rng::stream(3, "saturated");
+        let mut now = Instant::ZERO;
+        if before > 0 {
+            written_in_a_second(&mut drive, &mut rng, &mut now, before);
+        }
+        written_in_a_second(&mut drive, &mut rng, &mut now, 6_000)
+    };
+    let (steady, pause) = measured(State::Random, 300_000);
+    let (at_once, stops) = measured(State::Saturated, 0);
+    assert!(
+        (0.9..1.1).contains(&(at_once / steady)),
+        "{at_once} and {steady} a second"
+    );
+    assert!(stops.0 < 2 * pause.0, "{stops} and {pause} without an end");
+    let (rested, _) = measured(State::Random, 0);
+    assert!(rested > 1.5 * steady, "{rested} and {steady} a second");
 }
 
 /// What is published of collection in order of age with uniform writes (Desnoyers, SYSTOR 2012, equation 4): 1 / (1 - v), where a share v of

@@ -18,7 +18,7 @@ use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 use crate::conformance::drives::{CAPPED, EMPIRICAL, SSD};
 use crate::support::free::nearest_free;
 use crate::support::{
-    DISK, NULL, blueprint, carry_out, complete_disk, hoarding_disk, late_disk, oracle,
+    DISK, NULL, blueprint, carry_out, complete_disk, hoarding_disk, late_disk, oracle, sorting_disk,
 };
 
 pub(super) type Case<'a> = &'a dyn Fn(&dyn Oracle, &dyn Blueprint, Instant, &mut Rng);
@@ -27,7 +27,12 @@ type ArmCase<'a> = &'a dyn Fn(&dyn Arm, &dyn Blueprint, Instant, &mut Rng);
 
 /// Calls a case with each oracle at random moments of a random run.
 pub(super) fn for_all(case: Case<'_>) {
-    let buffered = [complete_disk(), hoarding_disk(), late_disk()];
+    let buffered = [
+        complete_disk(),
+        hoarding_disk(),
+        sorting_disk(),
+        late_disk(),
+    ];
     let others = [DISK, NULL, EMPIRICAL, CAPPED, SSD];
     let all = || {
         others

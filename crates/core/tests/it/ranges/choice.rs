@@ -19,7 +19,9 @@ use nearslot_core::zones::{ZoneShape, Zones};
 
 use crate::conformance::drives::SSD;
 use crate::reference::hdd::drive_of;
-use crate::support::{DISK, NULL, blueprint, complete_disk, hoarding_disk, late_disk, scheduler};
+use crate::support::{
+    DISK, NULL, blueprint, complete_disk, hoarding_disk, late_disk, scheduler, sorting_disk,
+};
 
 /// What was decided: which I/O, and where it begins; nowhere if nothing is left of what it offers.
 type Decision = (IoId, Option<Pba>);
@@ -323,7 +325,12 @@ fn choose_the_same(names: [&str; 2], layouts: u64, zoned: bool) {
             run(&blueprint, seed);
         }
     }
-    let buffered = [complete_disk(), hoarding_disk(), late_disk()];
+    let buffered = [
+        complete_disk(),
+        hoarding_disk(),
+        sorting_disk(),
+        late_disk(),
+    ];
     let others = [DISK, NULL, SSD];
     let all = others
         .into_iter()

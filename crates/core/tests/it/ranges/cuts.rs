@@ -19,7 +19,7 @@ use nearslot_core::units::{Blocks, Instant};
 
 use super::choosing;
 use crate::queues::rig::Rig;
-use crate::support::{DISK, blueprint, complete_disk, hoarding_disk, scheduler};
+use crate::support::{DISK, blueprint, complete_disk, hoarding_disk, scheduler, sorting_disk};
 
 /// Files; the pointer of each is the block of its number.
 const FILES: u64 = 12;
@@ -353,7 +353,7 @@ fn suffer(text: &str, sorts: bool, name: &'static str, slip: Slip) -> u64 {
 
 /// Disks without a cache, with a volatile one and with one that gathers writes; the host chooses, or the drive.
 fn all(slip: Slip) {
-    for text in [DISK, &complete_disk(), &hoarding_disk()] {
+    for text in [DISK, &complete_disk(), &hoarding_disk(), &sorting_disk()] {
         for sorts in [false, true] {
             for name in ["satf", "aged_satf", "expand", "fcfs"] {
                 let kept = suffer(text, sorts, name, slip);

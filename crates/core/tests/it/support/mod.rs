@@ -49,6 +49,13 @@ pub(crate) fn hoarding_disk() -> String {
     complete_disk().replacen("write_segments_max = 1", several, 1)
 }
 
+/// The same disk with segments for writes only, of which the nearest is written first.
+pub(crate) fn sorting_disk() -> String {
+    let own = "write_segments_max = 6\n    write_segment_blocks = 24\n    \
+               write_back = 'nearest'\n    accept_while_writing = true";
+    complete_disk().replacen("write_segments_max = 1", own, 1)
+}
+
 /// The same disk without write-behind, and with a bus over which data come late.
 pub(crate) fn late_disk() -> String {
     let late = "data_preparation_ms = 0.2

@@ -513,6 +513,7 @@ const KINDS: &[(&str, &[&str])] = &[
         &[
             "ssd.toml",
             "ssd.toml:precondition=random:unused_percent=5",
+            "ssd.toml:precondition=saturated",
             "ssd.toml:precondition=empty:queue_depth=1",
             "ssd.toml:cache=off:suspension=false",
         ],
