@@ -95,6 +95,7 @@ impl Rows<'_> {
             dedicated_write_segment: self.flag("Use separate write segment")?,
             write_segment_blocks: None,
             write_back: WriteBack::Oldest,
+            hits_while_writing: false,
             read_watermark: self.real("High (read) water mark")?,
             write_watermark: self.real("Low (write) water mark")?,
             watermark_of: match self.flag("Set watermark by reqsize")? {

@@ -74,6 +74,19 @@ impl Segment {
         matches!(self.state, State::Dirty | State::Writing)
     }
 
+    /// Blocks that a write finds in it and may overwrite there: all that has yet to be written, until the arm comes.
+    pub(super) fn may_overwrite(&self, firmware: &Firmware) -> Range<u64> {
+        match firmware.buffer.hits_while_writing && self.state == State::Dirty {
+            true => self.written..self.end,
+            false => 0..0,
+        }
+    }
+
+    /// Whether a write may continue what it has yet to write.
+    pub(super) fn has_room(&self, firmware: &Firmware) -> bool {
+        firmware.buffer.join_writes && self.unwritten() && self.end - self.written < self.size
+    }
+
     /// Whether no more than `watermark` blocks are left to write, of those from `first` on.
     #[inline]
     pub(super) fn is_low(&self, first: u64, watermark: u64) -> bool {
@@ -97,6 +110,8 @@ pub(super) enum Match {
     Partial,
     /// A write that continues the unwritten data of the segment.
     Join,
+    /// A write, and the segment has yet to write all of its blocks.
+    Overwrite,
     /// Unwritten data are in the way: it has to wait for them.
     Collision,
 }
@@ -269,12 +284,9 @@ impl Buffer {
         others.min_by_key(|others| others.start)
     }
 
-    /// Behind which blocks a write goes on with what is to be written.
-    pub(super) fn ends_to_join(&self) -> impl Iterator<Item = u64> {
-        let room = |segment: &&Segment| {
-            segment.unwritten() && segment.end - segment.written < segment.size
-        };
-        self.segments.iter().filter(room).map(|segment| segment.end)
+    /// Segments that hold data which the medium does not.
+    pub(super) fn all_unwritten(&self) -> impl Iterator<Item = &Segment> {
+        self.segments.iter().filter(|segment| segment.unwritten())
     }
 
     /// Which segment a write of `first..end` gets.
@@ -288,16 +300,16 @@ impl Buffer {
             }
             match segment.state {
                 State::Dirty | State::Writing => {
-                    let joins = firmware.buffer.join_writes
-                        && first == segment.end
-                        && first - segment.written < segment.size;
-                    if joins {
+                    if first == segment.end && segment.has_room(firmware) {
                         let value = if segment.state == State::Writing {
                             7
                         } else {
                             6
                         };
                         best.offer(value, index, Match::Join);
+                    } else if segment.may_overwrite(firmware).contains(&first) && end <= segment.end
+                    {
+                        best.offer(8, index, Match::Overwrite);
                     } else if segment.overlaps(first, end) {
                         return Choice::COLLISION;
                     }
@@ -366,20 +378,6 @@ impl Buffer {
             false => State::Empty,
         };
         self.unwritten -= 1;
-    }
-
-    /// The segment that has been dirty longest.
-    pub(super) fn oldest_dirty(&self) -> Option<usize> {
-        if self.unwritten == 0 {
-            return None;
-        }
-        let mut oldest = (u64::MAX, None);
-        for (index, segment) in self.segments.iter().enumerate() {
-            if segment.state == State::Dirty && segment.dirty_since < oldest.0 {
-                oldest = (segment.dirty_since, Some(index));
-            }
-        }
-        oldest.1
     }
 
     /// Segments that wait for the arm, each with when it became dirty.
@@ -460,7 +458,7 @@ impl Best {
 }
 
 impl Choice {
-    const COLLISION: Choice = Choice {
+    pub(super) const COLLISION: Choice = Choice {
         meets: Match::Collision,
         segment: None,
         if_stoppable: false,

@@ -92,6 +92,9 @@ pub struct BufferParameters {
     /// A read that begins with a block that read-ahead comes to within a turn of the platter is a hit, and waits for it.
     #[serde(default)]
     pub read_hits_within_turn: bool,
+    /// Reads that the buffer answers, and writes all of whose blocks it has yet to write, are served while the arm writes. DiskSim has no such.
+    #[serde(default)]
+    pub hits_while_writing: bool,
     /// Reads are answered with written data (allow read hits on write data).
     #[serde(default = "yes")]
     pub read_hits_on_writes: bool,
@@ -481,6 +484,14 @@ impl BufferParameters {
             ));
         }
         let waits = self.write_behind == WriteBehind::Any && self.accept_while_writing;
+        if self.hits_while_writing && !waits {
+            let allowed = "false, as the arm never writes by itself while data of others are taken: that takes write_behind = \"any\" and accept_while_writing";
+            return Err(ConfigError::value(
+                "buffer.hits_while_writing",
+                "true",
+                allowed,
+            ));
+        }
         let several = self.write_segments_max > 1 && !self.dedicated_write_segment;
         if self.write_back == WriteBack::Nearest && !(waits && several) {
             let allowed = "oldest, as no two segments ever wait for the arm: that takes write_behind = \"any\", accept_while_writing and several segments for writes";

@@ -143,6 +143,7 @@ impl HddBlueprint {
         let cache = cache::chosen(knobs, &all, "which a drive that writes behind may have")?;
         if cache == WriteCache::Off {
             (buffer.write_behind, buffer.write_back) = (WriteBehind::None, WriteBack::Oldest);
+            buffer.hits_while_writing = false;
         }
         Ok(cache)
     }

@@ -52,7 +52,8 @@ pub(crate) fn hoarding_disk() -> String {
 /// The same disk with segments for writes only, of which the nearest is written first.
 pub(crate) fn sorting_disk() -> String {
     let own = "write_segments_max = 6\n    write_segment_blocks = 24\n    \
-               write_back = 'nearest'\n    accept_while_writing = true";
+               write_back = 'nearest'\n    accept_while_writing = true\n    \
+               hits_while_writing = true";
     complete_disk().replacen("write_segments_max = 1", own, 1)
 }
 

@@ -257,6 +257,7 @@ const FLAGS: &[&str] = &[
     "zero_latency_writes",
     "read_hits_on_next_block",
     "read_hits_within_turn",
+    "hits_while_writing",
     "read_hits_on_writes",
 ];
 

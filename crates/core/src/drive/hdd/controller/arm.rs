@@ -208,23 +208,33 @@ impl Controller {
             return;
         }
         let next = match self.firmware.buffer.write_back {
-            WriteBack::Oldest => self.buffer.oldest_dirty(),
+            WriteBack::Oldest => self.may_write().min(),
             WriteBack::Nearest => self.needed_dirty().or_else(|| self.nearest_dirty()),
         };
-        if let Some(index) = next {
+        if let Some((_, index)) = next {
             self.write_back(index);
         }
     }
 
+    /// Dirty segments but the one that the command overwrites, each with when it became dirty.
+    fn may_write(&self) -> impl Iterator<Item = (u64, usize)> {
+        let overwritten = self
+            .job
+            .as_ref()
+            .filter(|job| job.meets == Match::Overwrite);
+        let overwritten = overwritten.and_then(|job| job.segment);
+        let dirty = self.buffer.dirty();
+        dirty.filter(move |(_, index)| overwritten != Some(*index))
+    }
+
     /// A dirty segment that the command cannot end without.
-    fn needed_dirty(&self) -> Option<usize> {
+    fn needed_dirty(&self) -> Option<(u64, usize)> {
         let job = self.job.as_ref()?;
         let needs = |index: usize| match job.segment {
             Some(own) => own == index && self.needs_own(job),
             None => self.buffer.at(index).overlaps(job.first, job.end),
         };
-        let mut dirty = self.buffer.dirty();
-        dirty.find(|dirty| needs(dirty.1)).map(|dirty| dirty.1)
+        self.may_write().find(|dirty| needs(dirty.1))
     }
 
     /// Whether the command's own segment has to be written before it ends: it reads what is there, or it is a write that is to be on the medium, or that finds no
@@ -237,7 +247,7 @@ impl Controller {
 
     /// The dirty segment whose first block the arm can begin with soonest; of several the one that has been dirty longest. The command's own, of which nothing
     /// may be there yet, only if there is no other.
-    fn nearest_dirty(&self) -> Option<usize> {
+    fn nearest_dirty(&self) -> Option<(u64, usize)> {
         let (mechanics, least) = (&self.mechanics, self.firmware.write_seek_min);
         let start = self.now.max(self.stopped);
         let own = self.job.as_ref().and_then(|job| job.segment);
@@ -249,8 +259,8 @@ impl Controller {
             let begins = arrives + spindle.wait(spindle.phase(arrives), spot.place.angle);
             (own == Some(index), begins, since, index)
         };
-        let nearest = self.buffer.dirty().map(price).min();
-        nearest.map(|(_, _, _, index)| index)
+        let nearest = self.may_write().map(price).min();
+        nearest.map(|(_, _, since, index)| (since, index))
     }
 
     /// Gives a waiting write a segment, if one can be had by now, but not the arm.
@@ -303,7 +313,7 @@ impl Controller {
 
     /// Gives the free arm to the command, with a segment that it finds now if it had none.
     fn give_arm_to_host(&mut self) {
-        if self.owner != Owner::Nobody {
+        if self.owner != Owner::Nobody || self.job().meets == Match::Overwrite {
             return;
         }
         if self.job().segment.is_none() {

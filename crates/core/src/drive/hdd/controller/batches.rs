@@ -82,6 +82,9 @@ fn random_settings(rng: &mut Rng) -> String {
     if behind == "'any'" && accepts && for_writes > 1 && !dedicated {
         line("write_back", BACK[rng.below(2) as usize].to_owned());
     }
+    if behind == "'any'" && accepts {
+        line("hits_while_writing", (rng.below(2) == 0).to_string());
+    }
     for key in [
         "read_ahead_on_hit",
         "read_whole_track",
@@ -251,6 +254,12 @@ pub(super) fn long_settings(rng: &mut Rng) -> String {
     line("accept_while_writing", &accepts.to_string());
     if behind == "'any'" && accepts && for_writes > 1 {
         line("write_back", BACK[rng.below(2) as usize]);
+    }
+    if behind == "'any'" && accepts {
+        line(
+            "hits_while_writing",
+            ["true", "false"][rng.below(2) as usize],
+        );
     }
     for key in ["read_watermark", "write_watermark"] {
         let mark = ["0.0", "0.2", "0.75", "0.95", "1.0"][rng.below(5) as usize];

@@ -229,6 +229,9 @@ impl Controller {
             let segment = self.buffer.at_mut(index);
             segment.first = segment.first.max(job.sent.min(segment.end));
         }
+        if job.meets == Match::Overwrite {
+            self.write_next();
+        }
         if job.has_arm {
             self.owner = Owner::Itself(index);
             let segment = self.buffer.at(index);

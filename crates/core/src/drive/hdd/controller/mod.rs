@@ -25,7 +25,7 @@
 use std::sync::Arc;
 
 use super::access::{Access, Stage};
-use super::buffer::{Buffer, Match};
+use super::buffer::{Buffer, Choice, Match};
 use super::firmware::Firmware;
 use super::mech::Mechanics;
 use crate::io::{Command, Unwritten, WriteCache};
@@ -427,6 +427,10 @@ impl Controller {
             _ => self.buffer.for_write(&self.firmware, first, end),
         };
         let job = self.job_mut();
+        // What is to be on the medium when it ends waits until the old data are there.
+        if job.to_medium && choice.meets == Match::Overwrite {
+            choice = Choice::COLLISION;
+        }
         (job.segment, job.meets) = (choice.segment, choice.meets);
         if choice.if_stoppable && !self.may_have_arm() {
             choice.segment = None;
@@ -437,7 +441,7 @@ impl Controller {
     fn arrive_read(&mut self) {
         let ready = self.now + self.firmware.read_miss.after(self.last_op);
         self.job_mut().arm_ready = ready;
-        if self.enough_to_begin() && self.may_have_arm() {
+        if self.enough_to_begin() && (self.needs_no_arm() || self.may_have_arm()) {
             let hit = self.firmware.read_hit.after(self.last_op);
             self.bus = Bus::Contact(self.now + hit + self.firmware.preparation);
             self.take_segment();
@@ -446,6 +450,11 @@ impl Controller {
             self.bus = Bus::Leave(ready + self.firmware.read_disconnect.after(self.last_op));
             self.activate(true);
         }
+    }
+
+    /// Whether the buffer answers a read whatever the arm does.
+    fn needs_no_arm(&self) -> bool {
+        self.firmware.buffer.hits_while_writing && self.job().meets == Match::Whole
     }
 
     /// Whether so much of a read is in the buffer that the bus is not left.

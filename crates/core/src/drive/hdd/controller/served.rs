@@ -45,14 +45,23 @@ impl Controller {
         }
     }
 
-    /// Where a write may begin that continues what is to be written.
+    /// Where a write may begin that continues what is to be written, or that is to overwrite it.
     pub(in super::super) fn writes_served(&self, tell: &mut dyn FnMut(Served)) {
         // Most of the time there is nothing, and then no segment is looked at.
-        if self.buffer.has_unwritten() && self.firmware.buffer.join_writes {
-            for end in self.buffer.ends_to_join() {
-                let begins = Pba(end)..Pba(end + 1);
+        if !self.buffer.has_unwritten() {
+            return;
+        }
+        for segment in self.buffer.all_unwritten() {
+            let there = segment.may_overwrite(&self.firmware);
+            if !there.is_empty() {
                 tell(Served {
-                    begins,
+                    begins: Pba(there.start)..Pba(there.end),
+                    ends: Pba(there.end),
+                });
+            }
+            if segment.has_room(&self.firmware) {
+                tell(Served {
+                    begins: Pba(segment.end)..Pba(segment.end + 1),
                     ends: Pba(u64::MAX),
                 });
             }

@@ -242,3 +242,83 @@ fn orders_and_segments_without_effect_are_refused() {
         assert!(told.contains(says), "{to}: {told}");
     }
 }
+
+/// A drive that serves hits while it writes, with six writes of two blocks to be written, the last one at 1,000.
+fn serving() -> Controller {
+    let mut drive =
+        controller(&NEAREST.replace("write_back =", "hits_while_writing = true\nwrite_back ="));
+    run_command(&mut drive, 0, (Op::Read, 0, 4, false));
+    for at in [700, 100, 300, 500, 900, 1_000] {
+        write(&mut drive, at, 2);
+    }
+    drive
+}
+
+/// What the buffer has is read and overwritten at once, and does not become more to write by that.
+#[test]
+fn hits_wait_for_no_arm() {
+    let mut drive = serving();
+    let us = drive.now.0.div_ceil(1_000);
+    for hit in [
+        (Op::Read, 1_000, 2),
+        (Op::Read, 1, 3),
+        (Op::Write, 1_001, 1),
+        (Op::Write, 500, 2),
+    ] {
+        let (done, _) = run_command(&mut drive, us, (hit.0, hit.1, hit.2, false));
+        assert_eq!(done, us, "{hit:?}");
+    }
+    let blocks: u64 = drive.buffer.runs_unwritten().map(|run| run.len.0).sum();
+    assert_eq!(blocks, 12);
+    assert!(writing(&drive).is_some(), "the arm goes on");
+    // Half of it is elsewhere; and what is to be on the medium waits for that.
+    for miss in [(Op::Write, 1_001, 2, false), (Op::Write, 900, 1, true)] {
+        let mut drive = serving();
+        let (done, _) = run_command(&mut drive, us, miss);
+        assert!(done > us + 1_000, "{miss:?}: {}", done - us);
+    }
+    // What was written still answers.
+    drive.write_all();
+    let us = drive.now.0.div_ceil(1_000);
+    let (done, _) = run_command(&mut drive, us, (Op::Read, 500, 2, false));
+    assert_eq!(done, us);
+}
+
+/// Where what is overwritten is all there is to write, the arm waits for the end of that and then writes all of it.
+#[test]
+fn what_is_overwritten_is_written_after_that() {
+    let mut rests = 0;
+    for order in ["'nearest'", "'oldest'"] {
+        let hits = format!("hits_while_writing = true\nwrite_back = {order}");
+        let text = NEAREST.replace("write_back = 'nearest'", &hits);
+        let bus = "[bus]\nwrite_ms_per_block = 3.0\n[[zones]]";
+        let mut rng = Rng::stream(35, order);
+        for _ in 0..200 {
+            let mut drive = controller(&text.replace("[[zones]]", bus));
+            // While four blocks cross the bus the arm writes another block or two.
+            let last = 1_060 + rng.below(30);
+            for (at, len) in [(rng.below(500), 1), (1_100, 1), (last, 4)] {
+                write(&mut drive, at, len);
+            }
+            let writes_it = |drive: &Controller| {
+                let written = writing(drive).map(|index| drive.buffer.at(index));
+                written.is_some_and(|segment| segment.first == last)
+            };
+            // Or the arm reads ahead, and is stopped.
+            if rng.chance(0.5) {
+                let us = drive.now.0.div_ceil(1_000);
+                run_command(&mut drive, us, (Op::Read, last - 40, 1, false));
+            }
+            let runs = |drive: &Controller| drive.buffer.runs_unwritten().collect::<Vec<_>>();
+            let has = |drive: &Controller| runs(drive).iter().any(|run| run.at.0 == last);
+            if !has(&drive) || writes_it(&drive) {
+                continue;
+            }
+            write(&mut drive, last, 4);
+            assert!(has(&drive), "{order}: {last} of {:?}", runs(&drive));
+            rests += u32::from(writes_it(&drive));
+            drive.write_all();
+        }
+    }
+    assert!(rests > 100, "{rests}");
+}
