@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { axisUnit, byteUnit, bytes, count, decade, duration, joined, percent, percentile, quantity, rate, ratio, span, tick, timeTick, timeUnit } from "./format";
+import { axisUnit, byteUnit, bytes, count, decade, difference, duration, fitting, joined, measured, percent, percentile, quantity, rate, ratio, span, tick, timeTick, timeUnit } from "./format";
 
 describe("numbers", () => {
   test.each([
@@ -23,6 +23,15 @@ describe("numbers", () => {
     expect(span(61.2)).toBe("61.20\u202fs");
     expect(span(5.985)).toBe("5.985\u202fs");
     expect(span(604_800)).toBe("7\u202fdays");
+  });
+
+  test("a time that would be a tiny number has a smaller unit, and nothing else has", () => {
+    expect([7.15e-4, 0.023, 0.331, 4.758, 0, 2e-12].map((s) => measured(s, "s"))).toEqual(["0.715\u202fms", "23.00\u202fms", "0.331\u202fs", "4.758\u202fs", "0\u202fs", "0.002\u202fns"]);
+    expect(measured(0.0005, "MB/s")).toBe("5.0e\u22124\u202fMB/s");
+    expect(measured(null, "s")).toBe("\u2013");
+    expect(fitting("s", 7.15e-4)).toEqual({ unit: "ms", factor: 1000 });
+    expect(fitting("requests", 1e-9)).toEqual({ unit: "requests", factor: 1 });
+    expect([duration(0.715), duration(null), difference(-0.05), difference(2.302)]).toEqual(["0.715\u202fms", "\u2013", "\u221250.00\u202fµs", "+2.302\u202fms"]);
   });
 
   test("what is rare is told in the time in which it happens", () => {

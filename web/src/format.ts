@@ -33,14 +33,34 @@ export function percent(share: number, digits = 1): string {
   return `${(share * 100).toFixed(digits)}${THIN}%`;
 }
 
+/** Units of time, each a thousand times the next. */
+const STEPS = ["s", "ms", "\u00b5s", "ns"] as const;
+/** Below this a number is told in the next smaller unit. */
+const LEAST = 0.1;
+
+/** The unit in which a time is no tiny number, or the largest of several that share one: `0.000715` of `s` is `0.715` of `ms`. Any other unit stays. */
+export function fitting(unit: string, most: number): { unit: string; factor: number } {
+  let at = STEPS.findIndex((step) => step === unit);
+  let factor = 1;
+  while (at >= 0 && most > 0 && most * factor < LEAST && at + 1 < STEPS.length) [at, factor] = [at + 1, factor * 1000];
+  return { unit: STEPS[at] ?? unit, factor };
+}
+
+/** A number with its unit; of a time, with the one that fits. */
+export function measured(value: number | null | undefined, unit: string): string {
+  if (value === null || value === undefined) return NONE;
+  const fits = fitting(unit, Math.abs(value));
+  return `${quantity(value * fits.factor)}${fits.unit ? THIN + fits.unit : ""}`;
+}
+
 /** A duration given in milliseconds, in the unit that suits it. */
 export function duration(ms: number | null | undefined): string {
-  if (ms === null || ms === undefined) return NONE;
-  const size = Math.abs(ms);
-  if (size === 0) return `0${THIN}ms`;
-  if (size < 1) return `${quantity(ms * 1000)}${THIN}µs`;
-  if (size >= 10_000) return `${quantity(ms / 1000)}${THIN}s`;
-  return `${quantity(ms)}${THIN}ms`;
+  return Math.abs(ms ?? 0) >= 10_000 ? measured(ms! / 1000, "s") : measured(ms, "ms");
+}
+
+/** A difference of durations, with its sign. */
+export function difference(ms: number): string {
+  return `${ms < 0 ? MINUS : "+"}${duration(Math.abs(ms))}`;
 }
 
 /** A tick that is a time, given in milliseconds. */

@@ -7,6 +7,8 @@ import { fileURLToPath } from "node:url";
 
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 
+import { note } from "./labels";
+
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 const FLAGS = [
@@ -44,6 +46,7 @@ export interface Opened {
 export async function open(browser: Browser, file: string, options: BrowserContextOptions = {}): Promise<Opened> {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
   const page = await context.newPage();
+  await page.addInitScript(note);
   const trouble: string[] = [];
   page.on("console", (message) => trouble.push(`${message.type()}: ${message.text()}`));
   page.on("pageerror", (error) => trouble.push(`error: ${error.message}`));

@@ -8,6 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { inked, open, pixelsIn, pixelsOf, report, settle, start } from "./browser";
+import { touching } from "./labels";
 import { meet, outside, seen } from "./names";
 
 let browser: Browser;
@@ -25,7 +26,14 @@ const column = (page: Page, key: string) =>
   }, key);
 
 describe("every report", () => {
-  const names = ["sample", "full", "hostile", "many", "bare", "single", "hosts", "host-processes", "one-stream"];
+  const names = ["sample", "full", "hostile", "many", "bare", "single", "hosts", "host-processes", "one-stream", "files", "log", "taken", "transactions", "cached"];
+  const DRIVES: Record<string, string> = {
+    files: "hp-c2247a",
+    log: "hp-c2247a",
+    transactions: "hp-c2247a",
+    taken: "desktop-7200-90mb",
+    cached: "desktop-7200-90mb",
+  };
   const views = [
     { width: 1400, height: 900, colorScheme: "light" },
     { width: 420, height: 800, colorScheme: "dark" },
@@ -36,8 +44,139 @@ describe("every report", () => {
     const { page, trouble } = await open(browser, report(name), { viewport: { width, height }, colorScheme });
     expect(await page.locator("h1").count()).toBe(1);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
-    expect(await page.locator(".facts").innerText()).toContain("seagate-cheetah-9lp");
+    expect(await page.locator(".facts").innerText()).toContain(DRIVES[name] ?? "seagate-cheetah-9lp");
     expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe("words of charts", () => {
+  const names = ["sample", "full", "many", "growing", "hosts", "host-processes", "files", "log", "transactions", "cached", "figures", "capacity", "inspection", "hostile-inspection"];
+  test.each(names)("of %s touch no other, and stay in their chart, at any width", async (name) => {
+    const { page, trouble } = await open(browser, report(name));
+    for (const width of [1400, 1000, 700, 420, 360]) {
+      await page.setViewportSize({ width, height: 900 });
+      await settle(page);
+      await settle(page);
+      expect(await touching(page), `${width} px`).toEqual([]);
+    }
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe("file systems", () => {
+  const numbers = (page: Page, title: string) =>
+    page.locator(`#files article[aria-label="${title}"] li b`).evaluateAll((all) => all.map((one) => Number((one.textContent ?? "").replaceAll("\u202f", ""))));
+
+  test.each([1400, 420])("begin with when all was written and where files lie, %i px", async (width) => {
+    const { page, trouble } = await open(browser, report("files"), { viewport: { width, height: 900 } });
+    expect(await page.locator("main section.panel").first().getAttribute("id")).toBe("files");
+    const [none, group] = await numbers(page, "Done and written after");
+    const headline = await page.locator("h1").innerText();
+    for (const one of [none!, group!]) expect(headline.replaceAll("\u202f", " ")).toContain(`${one} s`);
+    const bars = await page.locator('#files article[aria-label="Done and written after"] .stack').evaluateAll((all) => all.map((one) => one.clientWidth));
+    expect(bars[0]! / bars[1]!).toBeCloseTo(none! / group!, 1);
+    expect((await numbers(page, "Files read again at")).every((rate) => rate > 0)).toBe(true);
+    expect(await page.locator(".minis li").count()).toBe(2);
+    expect(await page.locator(".minis .bars").first().getAttribute("aria-label")).toMatch(/^Files by mini-group: 100/);
+    expect(await page.locator("#ranking, #tradeoff").count()).toBe(0);
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+
+  test("in a log tell of its cleaner, and have no mini-groups", async () => {
+    const { page, trouble } = await open(browser, report("log"));
+    for (const title of ["Read by the cleaner", "Segments cleaned", "Checkpoints"]) expect(Math.min(...(await numbers(page, title)))).toBeGreaterThan(0);
+    const lived = page.locator('#files article[aria-label="Read by the cleaner"] i.strength-0[title]');
+    expect(await lived.first().getAttribute("title")).toMatch(/^that lived [0-9\u202f]+/);
+    expect(await page.locator(".minis").count()).toBe(0);
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+
+  test("whose processes took no time have no rows of 0 ms, and short times have a unit that fits", async () => {
+    const { page, trouble } = await open(browser, report("taken"));
+    expect(await page.locator("#processes").count()).toBe(0);
+    expect(await page.locator("h1").innerText()).toMatch(/^Everything is done and written after 0\.[0-9]+\u202fms\.$/);
+    expect(await page.locator("main").innerText()).not.toMatch(/[0-9]e[\u2212-][0-9]/);
+    expect(await page.locator("main").innerText()).not.toContain("\n0\u202fms");
+    // The drive's cache took all of it: of the arm there is no picture.
+    expect(await page.locator("#arm").innerText()).toContain("No command of the stretch moved the arm");
+    expect(await page.locator("#arm .plot").count()).toBe(1);
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe("transactions", () => {
+  test.each([1400, 420])("come first, as the headline has them, and nothing else is called better, %i px", async (width) => {
+    const { page, trouble } = await open(browser, report("transactions"), { viewport: { width, height: 900 } });
+    expect(await page.locator("main section.panel").first().getAttribute("id")).toBe("transactions");
+    const headline = await page.locator("h1").innerText();
+    const rates = await page.locator('#transactions article[aria-label="Transactions"] b').allInnerTexts();
+    expect(rates).toHaveLength(3);
+    for (const rate of rates) expect(headline).toContain(`${rate} (skip=`);
+    // Requests a second, of which a journal that is not written has fewer, are no side of the choice.
+    expect(await page.locator("#tradeoff, #ranking").count()).toBe(0);
+    const praise = (await page.locator("main").innerText()).match(/urther (right|left)[^.]*\./g);
+    expect(praise).toEqual(["urther right is better."]);
+    const null_ = page.locator('#transactions article[aria-label="The two writes of a commit"] li').last();
+    expect(await null_.innerText()).toContain("not written");
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe("a drive with a write cache", () => {
+  test("has no way of the arm for what the cache took, and says so", async () => {
+    const { page, trouble } = await open(browser, report("cached"));
+    expect(await page.locator("#arm .rail").innerText()).toContain("Strokes at the foot are commands that were answered without the arm");
+    const plot = page.locator("#arm .plot").first();
+    await plot.scrollIntoViewIfNeeded();
+    const box = (await plot.locator(".u-over").boundingBox())!;
+    const readout = plot.locator(".readout");
+    const said = async (height: number, words: string) => {
+      for (let step = 0; step < 200; step++) {
+        await page.mouse.move(box.x + (box.width * step) / 200, box.y + box.height * height);
+        if ((await readout.isVisible()) && (await readout.innerText()).startsWith(words)) return readout.innerText();
+      }
+      return "";
+    };
+    const write = await said(0.995, "write in place, answered without the arm at");
+    expect(write).toContain("address on cylinder");
+    expect(write).not.toContain("seek");
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+
+  test("has axes of the load that is seen: a short one is not squeezed by a long one", async () => {
+    const { page } = await open(browser, report("cached"));
+    const widths: number[] = [];
+    for (const load of ["requests=300", "requests=3000"]) {
+      await page.locator(".legend").getByRole("button", { name: load, exact: true }).click();
+      await settle(page);
+      // How far the queue of the longest run reaches, as a share of its chart.
+      const reaches = await page.locator("#arm .beneath .plot canvas").evaluateAll((charts) =>
+        charts.map((canvas) => {
+          const copy = document.createElement("canvas");
+          const chart = canvas as HTMLCanvasElement;
+          [copy.width, copy.height] = [chart.width, chart.height];
+          const context = copy.getContext("2d", { willReadFrequently: true })!;
+          context.drawImage(chart, 0, 0);
+          const { data } = context.getImageData(0, 0, copy.width, copy.height);
+          let right = 0;
+          for (let at = 0; at < data.length; at += 4) {
+            const [red, green, blue] = [data[at]!, data[at + 1]!, data[at + 2]!];
+            if (data[at + 3]! > 150 && Math.max(red, green, blue) - Math.min(red, green, blue) > 60) right = Math.max(right, (at / 4) % copy.width);
+          }
+          return right / copy.width;
+        }),
+      );
+      expect(reaches).toHaveLength(2);
+      widths.push(Math.max(...reaches));
+    }
+    for (const width of widths) expect(width).toBeGreaterThan(0.9);
     await page.context().close();
   });
 });
@@ -404,6 +543,29 @@ describe("the legend", () => {
     await page.getByRole("button", { name: "none" }).click();
     await settle(page);
     expect(await page.locator("#response").innerText()).toContain("No run is selected.");
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+
+  test.each([1400, 1000, 420])("hides no choice without saying how many, %i px", async (width) => {
+    const { page, trouble } = await open(browser, report("many"), { viewport: { width, height: 900 } });
+    const within = () =>
+      page.locator(".legend .chips").evaluate((box) => {
+        const { bottom } = box.getBoundingClientRect();
+        return [...box.children].filter((chip) => chip.getBoundingClientRect().bottom <= bottom + 1).length;
+      });
+    const fold = page.locator(".legend .fold");
+    const seen = await within();
+    if (seen < 16) {
+      expect(await fold.innerText()).toBe(`${16 - seen} more`);
+      await fold.click();
+      await settle(page);
+      await page.locator(".legend .chip").last().click();
+      expect(await page.locator(".legend .chip").last().getAttribute("aria-pressed")).toBe("true");
+      expect(await fold.innerText()).toBe("fewer lines");
+    } else {
+      expect(await fold.count()).toBe(0);
+    }
     expect(trouble).toEqual([]);
     await page.context().close();
   });

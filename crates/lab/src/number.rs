@@ -16,14 +16,17 @@ pub(crate) fn number(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// A time in seconds, to four digits, without those that are 0.
+/// A time in seconds, to four digits, without those that are 0; what would be less than a thousandth of its unit has a smaller one: `0.715 ms`.
 pub(crate) fn seconds(s: f64) -> String {
-    let text = number(s);
+    let units = [(1.0, "s"), (1e3, "ms"), (1e6, "us"), (1e9, "ns")];
+    let least = |(times, _): &(f64, &str)| s == 0.0 || s.abs() * times >= 0.001;
+    let (times, unit) = units.into_iter().find(least).unwrap_or((1e9, "ns"));
+    let text = number(s * times);
     let digits = match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.'),
         false => &text,
     };
-    format!("{digits} s")
+    format!("{digits} {unit}")
 }
 
 /// Three digits that matter; more only before the point.
@@ -154,6 +157,15 @@ mod tests {
             ]
         );
         assert_eq!([1.189, 12.34, 123.4].map(times), ["1.19×", "12.3×", "123×"]);
+    }
+
+    #[test]
+    fn no_time_is_told_with_an_exponent() {
+        let times = [0.0, 7.15e-4, 5.89e-7, 2e-10, 0.001, 0.023, 4.758, 12.5];
+        let texts = [
+            "0 s", "0.715 ms", "0.589 us", "0.2 ns", "0.001 s", "0.023 s", "4.758 s", "12.5 s",
+        ];
+        assert_eq!(times.map(seconds), texts);
     }
 
     #[test]

@@ -1,5 +1,9 @@
 // The arm's way over the cylinders, command by command: sloped while it seeks, level while it waits for the platter. Reads
 // are discs, eager and range writes filled diamonds, writes in place open ones.
+//
+// What the drive answers from its cache, or does not serve at all, costs no time on the medium: the arm did not go there for it. Such commands are
+// strokes at the foot of the picture, where no cylinder is. When the drive writes what its cache has, and where its arm is then, is not recorded: from the
+// first write that it has taken on, the way to a command is not known, only that the arm was there while the command was served.
 
 import { count, duration, tick } from "../format";
 import type { ArmInks } from "../view.svelte";
@@ -20,6 +24,10 @@ export interface Way {
   from: number[];
   to: number[];
   kind: Kind[];
+  /** Whether it was answered without the arm. */
+  cached: boolean[];
+  /** Whether the arm was where the command before has left it. */
+  follows: boolean[];
 }
 
 export type Kind = "read" | "eager" | "write";
@@ -27,12 +35,14 @@ const WORDS: Record<Kind, string> = { read: "read", eager: "eager or range write
 
 /** How far from a mark the cursor still means it, in CSS pixels. */
 const REACH = 28;
+/** Height of a stroke, in CSS pixels. */
+const STROKE = 9;
 
 export function arm(element: HTMLElement, label: string): Chart {
   return chart(element, {
     title: `The arm's way over time, ${label}`,
     x: { label: "since the stretch began", time: 1e-3, unitFirst: true },
-    y: { label: "cylinder", ticks: tick },
+    y: { label: "cylinder", ticks: tick, whole: true },
     height: 300,
     key: "arm",
   });
@@ -51,9 +61,28 @@ export function busiest(runs: readonly Run[]): number {
   return drives(runs).sort((one, other) => many(other) - many(one))[0] ?? 0;
 }
 
+/** Whether nothing of a command is time on the medium, although there is an arm. */
+function isWithoutArm(series: Series, index: number): boolean {
+  return series.arm_seek_ms[index] === 0 && series.arm_rotation_ms[index] === 0 && series.arm_transfer_ms[index] === 0;
+}
+
+/** Commands of all drives that were answered without the arm, by what they are. */
+export function withoutArm(runs: readonly Run[]): { reads: number; writes: number } {
+  const found = { reads: 0, writes: 0 };
+  for (const { series } of runs) {
+    series?.arm_s.forEach((_, index) => {
+      if (isWithoutArm(series, index)) found[series.arm_write[index] ? "writes" : "reads"] += 1;
+    });
+  }
+  return found;
+}
+
 export function way(series: Series, drive: number): Way {
-  const found: Way = { start: [], moves: [], there: [], begins: [], end: [], from: [], to: [], kind: [] };
+  const found: Way = { start: [], moves: [], there: [], begins: [], end: [], from: [], to: [], kind: [], cached: [], follows: [] };
   const zero = series.arm_s[0] ?? 0;
+  let taken = false;
+  /** Where the arm was left, while commands come that do not move it. */
+  let left: number | null = null;
   series.arm_s.forEach((second, index) => {
     if (series.arm_drive[index] !== drive) return;
     const start = (second - zero) * 1e3;
@@ -65,23 +94,31 @@ export function way(series: Series, drive: number): Way {
     found.there.push(there);
     found.begins.push(begins);
     found.end.push(begins + series.arm_transfer_ms[index]!);
-    found.from.push(series.arm_from[index]!);
+    const isCached = isWithoutArm(series, index);
+    found.from.push(isCached ? series.arm_from[index]! : (left ?? series.arm_from[index]!));
     found.to.push(series.arm_cylinder[index]!);
+    found.cached.push(isCached);
+    taken ||= isCached && series.arm_write[index]!;
+    found.follows.push(!taken);
+    left = isCached ? (left ?? series.arm_from[index]!) : null;
     found.kind.push(!series.arm_write[index] ? "read" : series.arm_open[index] ? "eager" : "write");
   });
   return found;
 }
 
-/** The cylinders that some runs use, with a margin. */
-export function used(runs: readonly Run[]): Extent {
+/** The cylinders to which the arm of a drive goes in some runs, with a margin: in a part of the stretch, or where nothing is there in all of it. */
+export function used(runs: readonly Run[], drive: number, part: Extent | null): Extent {
   let [low, high] = [Infinity, -Infinity];
-  for (const run of runs) {
-    for (const cylinder of [...(run.series?.arm_cylinder ?? []), ...(run.series?.arm_from ?? [])]) {
-      low = Math.min(low, cylinder);
-      high = Math.max(high, cylinder);
-    }
+  for (const { series } of runs) {
+    if (!series) continue;
+    const { start, end, from, to, cached, follows } = way(series, drive);
+    start.forEach((begin, index) => {
+      if (cached[index] || (part && (end[index]! < part[0] || begin > part[1]))) return;
+      const cylinders = follows[index] ? [from[index]!, to[index]!] : [to[index]!];
+      [low, high] = [Math.min(low, ...cylinders), Math.max(high, ...cylinders)];
+    });
   }
-  if (low > high) return [0, 1];
+  if (low > high) return part ? used(runs, drive, null) : [0, 1];
   // A single cylinder still needs an axis.
   const margin = Math.max((high - low) * 0.03, 1);
   return [low - margin, high + margin];
@@ -91,6 +128,11 @@ export function used(runs: readonly Run[]): Extent {
 export function pace(run: Run): number | null {
   const { series } = run;
   return series?.stretch ? (series.stretch.span_s * 1e3 * drives([run]).length) / series.arm_s.length : null;
+}
+
+/** Whether the arm moved for any command. */
+export function anyWay(runs: readonly Run[]): boolean {
+  return runs.some(({ series }) => series?.arm_s.some((_, index) => !isWithoutArm(series, index)));
 }
 
 /** How long the longest of some stretches is. */
@@ -108,29 +150,38 @@ export function scene(way: Way, x: Extent, y: Extent, inks: ArmInks): Scene {
       for (const kind of ["write", "read", "eager"] as const) {
         marks(pen, way, from, to, kind, kind === "read" ? inks.read : inks.write, inks.ground);
       }
+      strokes(pen, way, from, to, inks);
     });
   const read = (ms: number, _y: number, near: (x: number, y: number) => number) => {
+    const place = (index: number) => (way.cached[index] ? y[0] : way.to[index]!);
     const middle = lastAtMost(way.begins, ms);
     let best = { index: -1, distance: REACH };
     for (let index = Math.max(0, middle - 60); index < Math.min(way.start.length, middle + 60); index++) {
-      const distance = near(way.begins[index]!, way.to[index]!);
+      const distance = near(way.begins[index]!, place(index));
       if (distance < best.distance) best = { index, distance };
     }
-    return best.index < 0 ? null : told(way, best.index, inks);
+    return best.index < 0 ? null : told(way, best.index, place(best.index), inks);
   };
   return { x, y, draw, read };
 }
 
-function told(way: Way, index: number, inks: ArmInks): ReturnType<Scene["read"]> {
+function told(way: Way, index: number, height: number, inks: ArmInks): ReturnType<Scene["read"]> {
   const kind = way.kind[index]!;
   const ink = kind === "read" ? inks.read : inks.write;
-  const at: [number, number] = [way.begins[index]!, way.to[index]!];
+  const at: [number, number] = [way.begins[index]!, height];
   const [from, to] = [way.from[index]!, way.to[index]!];
   const row = (label: string, value: string) => ({ ink, label, value });
+  if (way.cached[index]) {
+    return {
+      title: `${WORDS[kind]}, answered without the arm at ${duration(way.end[index]!)}`,
+      readings: [{ ...row("address on cylinder", count(to)), at }, row("overhead", duration(way.end[index]! - way.start[index]!))],
+    };
+  }
+  const known = way.follows[index]! && from !== to;
   return {
     title: `${WORDS[kind]}, started at ${duration(way.start[index]!)}`,
     readings: [
-      { ...row("cylinder", from === to ? count(to) : `${count(from)} \u2192 ${count(to)}`), at },
+      { ...row("cylinder", known ? `${count(from)} \u2192 ${count(to)}` : count(to)), at },
       row("overhead", duration(way.moves[index]! - way.start[index]!)),
       row("seek", duration(way.there[index]! - way.moves[index]!)),
       row("rotation", duration(way.begins[index]! - way.there[index]!)),
@@ -144,6 +195,7 @@ function waits(pen: Pen, way: Way, from: number, to: number, ink: string): void 
   const { ctx, scale } = pen;
   ctx.beginPath();
   for (let index = from; index <= to; index++) {
+    if (way.cached[index]) continue;
     const y = pen.y(way.to[index]!);
     ctx.moveTo(pen.x(way.there[index]!), y);
     ctx.lineTo(pen.x(way.begins[index]!), y);
@@ -157,9 +209,14 @@ function path(pen: Pen, way: Way, from: number, to: number, ink: string): void {
   const { ctx } = pen;
   ctx.beginPath();
   for (let index = from; index <= to; index++) {
+    if (way.cached[index]) continue;
     const [before, after] = [pen.y(way.from[index]!), pen.y(way.to[index]!)];
-    ctx.lineTo(pen.x(way.start[index]!), before);
-    ctx.lineTo(pen.x(way.moves[index]!), before);
+    if (way.follows[index]) {
+      ctx.lineTo(pen.x(way.start[index]!), before);
+      ctx.lineTo(pen.x(way.moves[index]!), before);
+    } else {
+      ctx.moveTo(pen.x(way.there[index]!), after);
+    }
     ctx.lineTo(pen.x(way.there[index]!), after);
     ctx.lineTo(pen.x(way.end[index]!), after);
   }
@@ -176,7 +233,7 @@ function marks(pen: Pen, way: Way, from: number, to: number, kind: Kind, ink: st
   const r = Math.min(4, Math.max(1.4, 0.9 + room * 0.45)) * scale;
   ctx.beginPath();
   for (let index = from; index <= to; index++) {
-    if (way.kind[index] !== kind) continue;
+    if (way.kind[index] !== kind || way.cached[index]) continue;
     const [x, y] = [pen.x(way.begins[index]!), pen.y(way.to[index]!)];
     if (kind === "read") {
       ctx.moveTo(x + r, y);
@@ -197,6 +254,23 @@ function marks(pen: Pen, way: Way, from: number, to: number, kind: Kind, ink: st
   if (r > 2 * scale) ctx.stroke();
   ctx.fillStyle = ink;
   ctx.fill();
+}
+
+/** Strokes at the foot: what was answered without the arm, when it was. */
+function strokes(pen: Pen, way: Way, from: number, to: number, inks: ArmInks): void {
+  const { ctx, scale, bottom } = pen;
+  for (const isRead of [true, false]) {
+    ctx.beginPath();
+    for (let index = from; index <= to; index++) {
+      if (!way.cached[index] || (way.kind[index] === "read") !== isRead) continue;
+      const x = pen.x(way.end[index]!);
+      ctx.moveTo(x, bottom + 2 * scale);
+      ctx.lineTo(x, bottom - STROKE * scale);
+    }
+    ctx.strokeStyle = isRead ? inks.read : inks.write;
+    ctx.lineWidth = 1.5 * scale;
+    ctx.stroke();
+  }
 }
 
 function diamond(ctx: CanvasRenderingContext2D, x: number, y: number, r: number): void {

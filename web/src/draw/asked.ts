@@ -3,7 +3,8 @@
 import { quantity, tick, type Unit } from "../format";
 import type { LoadOverTime } from "../inspection";
 import { type Chart, chart, type Pen, type Scene } from "./chart";
-import { inside, lastAtMost, line } from "./marks";
+import { type Intervals, rates } from "./intervals";
+import { inside, lastAtMost, steps } from "./marks";
 
 /** Inks of reads, writes and everything else. */
 export interface OpInks {
@@ -38,32 +39,30 @@ export function asked(element: HTMLElement, { title, unit }: Asked, time: Unit, 
 
 const NAMES = { read: "reads", write: "writes", other: "other" };
 
-export function scene(load: LoadOverTime, { lists, unit }: Asked, time: Unit, inks: OpInks): Scene {
-  const width = load.interval_s / time.size;
+export function scene(load: LoadOverTime, { lists, unit }: Asked, intervals: Intervals, time: Unit, inks: OpInks): Scene {
   const shown = lists.filter(([, list]) => load[list].some((value) => value > 0));
-  const starts = load.read_rps.map((_, index) => index * width);
-  const end = starts.length * width;
+  const starts = intervals.starts.map((start) => start / time.size);
+  const end = intervals.end / time.size;
+  const values = Object.fromEntries(shown.map(([, list]) => [list, rates(load[list], intervals)]));
   const draw = (pen: Pen) =>
     inside(pen, () => {
       for (const [op, list] of [...shown].reverse()) {
-        const values = load[list];
-        // The last interval ends, too.
         const look = { ink: inks[op], dash: [], shape: "circle" } as const;
-        line(pen, [...starts, end], [...values, values.at(-1)!], { ...look, dash: [] }, { step: true, width: 1.4 });
+        steps(pen, starts, end, values[list]!, { ...look, dash: [] });
       }
     });
   const read = (at: number) => {
     const index = lastAtMost(starts, at);
-    if (index < 0) return null;
-    const from = starts[index]!;
+    if (index < 0 || at > end) return null;
+    const [from, until] = [starts[index]!, starts[index + 1] ?? end];
     const readings = shown.map(([op, list]) => ({
       ink: inks[op],
       label: NAMES[op],
-      value: `${quantity(load[list][index]!)} ${unit}`,
-      at: [from, load[list][index]!] as [number, number],
+      value: `${quantity(values[list]![index]!)} ${unit}`,
+      at: [at, values[list]![index]!] as [number, number],
     }));
-    return { title: `from ${quantity(from)} to ${quantity(from + width)} ${time.name}`, readings };
+    return { title: `from ${quantity(from)} to ${quantity(until)} ${time.name}`, readings };
   };
-  const high = shown.reduce((most, [, list]) => load[list].reduce((one, other) => Math.max(one, other), most), 0);
+  const high = shown.reduce((most, [, list]) => values[list]!.reduce((one, other) => Math.max(one, other), most), 0);
   return { x: [0, end || 1], y: [0, high * 1.06 || 1], draw, read };
 }

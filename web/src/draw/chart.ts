@@ -35,6 +35,8 @@ export interface AxisOptions {
   ticks?: (value: number) => string;
   /** Ticks at these places only. */
   at?: number[];
+  /** Whether there is nothing between its whole numbers, nor below 0. */
+  whole?: boolean;
 }
 
 export interface ChartOptions {
@@ -132,6 +134,10 @@ function settings(
   readout: ReadoutBox,
 ): uPlot.Options {
   const font = `11px ${getComputedStyle(element).fontFamily}`;
+  const widthOf = (plot: uPlot, text: string) => {
+    plot.ctx.font = font;
+    return plot.ctx.measureText(text).width;
+  };
   const axis = (which: AxisOptions, size: number): uPlot.Axis => ({
     stroke: () => color("--ink-2"),
     grid: { stroke: () => color("--grid"), width: 1 },
@@ -140,8 +146,12 @@ function settings(
     font,
     labelFont: font,
     // Without words, an axis is only the foot of its grid.
-    ...(which.label ? { label: which.time ? (plot: uPlot, at: number) => timeLabel(plot, at, which) : which.label, labelSize: 18, labelGap: 0, gap: 6, size } : { size: 12 }),
-    values: (plot: uPlot, splits: (number | null)[], at: number) => (which.time ? timeTicks(plot, splits, at, which) : splits.map((value) => label(which, value))),
+    ...(which.label ? { label: which.time ? (plot: uPlot, at: number) => timeLabel(plot, at, which) : which.label, labelSize: 18, labelGap: 0, gap: 6, size: (plot: uPlot, values: string[] | null, at: number) => (at === 0 ? size : Math.max(size, ...(values ?? []).map((value) => widthOf(plot, value) + BESIDE))) } : { size: 12 }),
+    values: (plot: uPlot, splits: (number | null)[], at: number) => {
+      const words = which.time ? timeTicks(plot, splits, at, which) : splits.map((value) => label(which, value));
+      return apart(words, splits, (value) => plot.valToPos(value, at === 0 ? "x" : "y"), (word) => (at === 0 ? widthOf(plot, word) + GAP : LINE));
+    },
+    ...(which.whole ? { incrs: WHOLE } : {}),
     ...(which.time && !which.log ? { incrs: (_plot: uPlot, _at: number, low: number, high: number) => timeSteps(low, high, which.time!) } : {}),
     ...(which.at ? { splits: () => which.at!, filter: (_plot: uPlot, splits: number[]) => splits } : {}),
     ...(which.log && !which.at ? { splits: logSplits, filter: logLabels } : {}),
@@ -150,7 +160,7 @@ function settings(
     width: Math.max(element.clientWidth, 100),
     height: options.height,
     legend: { show: false },
-    padding: [10, 14, 0, 0],
+    padding: [10, 22, 0, 0],
     scales: {
       x: { time: false, distr: options.x.log ? 3 : 1, range: (_plot, low, high) => [low, high] },
       // Zooming along x leaves y alone.
@@ -210,8 +220,39 @@ export function logLabels(plot: uPlot, splits: number[], axis: number): (number 
   return splits.map((value) => (wanted.includes(value.toExponential()[0]!) ? value : null));
 }
 
+/** Between two words along an axis, the height of a line of them, and between the words of an axis and what it measures, in CSS pixels. */
+const GAP = 8;
+const LINE = 13;
+const BESIDE = 14;
+
+/** Steps between whole numbers. */
+const WHOLE = Array.from({ length: 15 }, (_, power) => [1, 2, 5].map((times) => times * 10 ** power)).flat();
+
+/** How round a number is: the less, the rounder. */
+function roundness(value: number): number {
+  const digits = Number(Math.abs(value).toExponential(5).split("e")[0]);
+  const order = [0, 1, 5, 2, 3, 7].indexOf(digits);
+  return order < 0 ? 9 : order;
+}
+
+/** Words of an axis without those that would touch others: of two the one at the rounder number stays. */
+export function apart(words: readonly string[], splits: readonly (number | null)[], place: (value: number) => number, size: (word: string) => number): string[] {
+  const kept: [from: number, to: number][] = [];
+  const order = words.flatMap((word, index) => (word && splits[index] !== null ? [index] : []));
+  // Equally round ones go by their order, so that every second one stays, not two beside each other.
+  order.sort((one, other) => roundness(splits[one]!) - roundness(splits[other]!) || one - other);
+  const shown = words.map(() => "");
+  for (const index of order) {
+    const [middle, half] = [place(splits[index]!), size(words[index]!) / 2];
+    if (kept.some(([from, to]) => middle - half < to && from < middle + half)) continue;
+    kept.push([middle - half, middle + half]);
+    shown[index] = words[index]!;
+  }
+  return shown;
+}
+
 function label(axis: AxisOptions, value: number | null): string {
-  return value === null || value === undefined ? "" : axis.ticks ? axis.ticks(value) : String(value);
+  return value === null || value === undefined || (axis.whole && value < 0) ? "" : axis.ticks ? axis.ticks(value) : String(value);
 }
 
 /** The part of an axis that is seen, in seconds. */

@@ -4,11 +4,13 @@ import type uPlot from "uplot";
 import { describe, expect, test } from "vitest";
 
 import { type FreeSpace, parse, type Payload, type Run } from "../wire";
-import { busiest, drives, longest, pace, used, way } from "./arm";
-import { logLabels, logSplits, timeSteps } from "./chart";
+import { anyWay, busiest, drives, longest, pace, used, way, withoutArm } from "./arm";
+import { apart, logLabels, logSplits, timeSteps } from "./chart";
 import { outline, scene as distributionScene } from "./distribution";
 import { closest, ends, extents } from "./figure";
 import { scene as heatScene, most, requests, strength } from "./heat";
+import { endOf, intervals, rates, wholeTime } from "./intervals";
+import { steps } from "./marks";
 import { decades } from "./octaves";
 import { aboveAxis, QUANTITIES, reach } from "./overtime";
 import { deepest } from "./queue";
@@ -35,6 +37,53 @@ describe("the course over time", () => {
   });
 });
 
+describe("the last interval", () => {
+  test("of a run ends with the run", () => {
+    const last = linear.series!.time_s.at(-1)!;
+    expect(endOf({ ...linear, duration_s: last + 0.3 })).toBe(last + 0.3);
+    // Of a run that was cut short nothing says when: it is as long as the one before.
+    expect(endOf({ ...linear, duration_s: 0 })).toBeCloseTo(2 * last - linear.series!.time_s.at(-2)!, 9);
+    expect(wholeTime([{ ...linear, duration_s: last + 1 }, { ...linear, duration_s: last + 3 }])).toEqual([0, last + 3]);
+    expect(wholeTime([])).toEqual([0, 1]);
+  });
+
+  test("is drawn as long as it is", () => {
+    const drawn: [string, number, number][] = [];
+    const note = (what: string) => (x: number, y: number) => drawn.push([what, x, y]);
+    const ctx = { beginPath() {}, stroke() {}, setLineDash() {}, moveTo: note("move"), lineTo: note("line") };
+    const same = (value: number) => value;
+    const pen = { ctx, x: same, y: same, scale: 1, seen: [0, 10] } as unknown as Parameters<typeof steps>[0];
+    steps(pen, [0, 1, 2, 3], 3.25, [5, null, 7, 9], { ink: "", dash: [], shape: "circle" });
+    expect(drawn).toEqual([["move", 0, 5], ["line", 1, 5], ["move", 2, 7], ["line", 3, 7], ["line", 3, 9], ["line", 3.25, 9]]);
+  });
+
+  test("of a trace has the rate of the part that is there, and none where that is less than half", () => {
+    // Ten requests in each second, six in the last 0.6 s.
+    const part = intervals(3, 1, 2.6);
+    expect([part.end, part.left]).toEqual([2.6, 0]);
+    expect(rates([10, 10, 6], part)[2]).toBeCloseTo(10, 9);
+    const rest = intervals(3, 1, 2.1);
+    expect(rest.starts).toEqual([0, 1]);
+    expect([rest.end, rest.factor]).toEqual([2, 1]);
+    expect(rest.left).toBeCloseTo(0.1, 9);
+    expect(rates([10, 10, 1], rest)).toEqual([10, 10]);
+    expect(intervals(2, 1, 2)).toEqual({ starts: [0, 1], end: 2, factor: 1, left: 0 });
+    expect(intervals(1, 1, 0).end).toBe(1);
+    expect(intervals(1, 1, 0.2)).toMatchObject({ starts: [0], end: 0.2, factor: 5 });
+  });
+});
+
+describe("words of an axis", () => {
+  const place = (value: number) => 100 * Math.log10(value);
+  test("do not touch: the rounder number stays", () => {
+    const splits = [50, 60, 70, 80, 90, 100, 200];
+    expect(apart(splits.map(String), splits, place, () => 14)).toEqual(["50", "", "70", "", "", "100", "200"]);
+  });
+  test("stay where there is room", () => {
+    expect(apart(["1", "2", ""], [1, 2, null], place, () => 20)).toEqual(["1", "2", ""]);
+  });
+});
+
 describe("the arm's way", () => {
   test("has the instants of a command in their order, in milliseconds since the first", () => {
     const found = way(eager.series!, 0);
@@ -55,6 +104,29 @@ describe("the arm's way", () => {
     expect(new Set(way(linear.series!, 0).kind)).toEqual(new Set(["read", "write"]));
   });
 
+  test("leaves out what is answered without the arm, and does not say how it came to what follows a write of that kind", () => {
+    const series = structuredClone(linear.series!);
+    const none = (index: number, write: boolean) => {
+      for (const list of [series.arm_seek_ms, series.arm_rotation_ms, series.arm_transfer_ms]) list[index] = 0;
+      series.arm_write[index] = write;
+      series.arm_cylinder[index] = 99_999;
+      series.arm_from[index + 1] = 99_999;
+    };
+    none(3, false);
+    none(6, true);
+    const found = way(series, 0);
+    expect(found.cached.flatMap((one, index) => (one ? [index] : []))).toEqual([3, 6]);
+    // The arm goes on from where the command before the read left it.
+    expect(found.from[4]).toBe(series.arm_from[3]);
+    expect(found.follows.slice(0, 6)).toEqual(Array(6).fill(true));
+    expect(found.follows.slice(6).some((one) => one)).toBe(false);
+    const run = { ...linear, series };
+    expect(withoutArm([run])).toEqual({ reads: 1, writes: 1 });
+    expect(withoutArm([linear])).toEqual({ reads: 0, writes: 0 });
+    expect(anyWay([run])).toBe(true);
+    expect(used([run], 0, null)[1]).toBeLessThan(99_999);
+  });
+
   test("is at first that of the drive with most commands", () => {
     const series = { ...eager.series!, arm_drive: eager.series!.arm_drive.map((_, index) => (index % 5 === 0 ? 0 : 1)) };
     expect(busiest([{ ...eager, series }])).toBe(1);
@@ -72,12 +144,17 @@ describe("the arm's way", () => {
   });
 
   test("has one pair of axes for all runs", () => {
-    const [low, high] = used(runs);
+    const [low, high] = used(runs, 0, null);
     for (const { series } of runs) {
       for (const cylinder of series!.arm_cylinder) expect(cylinder > low && cylinder < high).toBe(true);
     }
     expect(longest(runs)).toBe(Math.max(...runs.map((run) => run.series!.stretch!.span_s * 1e3)));
-    expect(used([])).toEqual([0, 1]);
+    expect(used([], 0, null)).toEqual([0, 1]);
+    // Of a part, those of its commands; where it has none, all.
+    const few = used(runs, 0, [0, 20]);
+    expect(few[0]).toBeGreaterThanOrEqual(low);
+    expect(few[1] - few[0]).toBeLessThan(high - low);
+    expect(used(runs, 0, [1e9, 2e9])).toEqual([low, high]);
     expect(deepest(runs)[1]).toBeGreaterThan(5);
   });
 });
@@ -147,7 +224,7 @@ describe("the map of addresses", () => {
     cells: { column: [0, 1, 1], row: [2, 0, 2], reads: [1, 0, 2], writes: [0, 5, 1] },
   };
   const unit = { name: "seconds", size: 1 };
-  const axes = { interval_s: 0.5, columns: 2, time: unit, address: { name: "KiB", size: 1024 } };
+  const axes = { interval_s: 0.5, columns: 2, length: 1, time: unit, address: { name: "KiB", size: 1024 } };
   const shown = heatScene(map, "both", axes, 5, [], { read: "r", write: "w" });
 
   test("says what is in the cell under the cursor", () => {

@@ -47,7 +47,7 @@ export function strength(found: number, most: number): number {
 export function scene(
   map: HeatMap,
   mode: Mode,
-  axes: { interval_s: number; columns: number; time: Unit; address: Unit },
+  axes: { interval_s: number; columns: number; length: number; time: Unit; address: Unit },
   most: number,
   ramp: readonly Rgb[],
   inks: { read: string; write: string },
@@ -56,7 +56,10 @@ export function scene(
   const { time, address } = axes;
   const width = axes.interval_s / time.size;
   const bottom = (row: number) => (from_bytes + row * row_bytes) / address.size;
-  const at = new Map(cells.row.map((row, cell) => [cells.column[cell]! * map.rows + row, cell]));
+  // The trace ends within the last interval.
+  const end = Math.min(axes.columns * width, axes.length / time.size);
+  const x: Extent = [0, end || width || 1];
+  const cellAt = new Map(cells.row.map((row, cell) => [cells.column[cell]! * map.rows + row, cell]));
   const draw = (pen: Pen) =>
     inside(pen, () => {
       const { ctx } = pen;
@@ -72,20 +75,19 @@ export function scene(
         ctx.fillRect(left, top, Math.max(right - left, least), Math.max(foot - top, least));
       }
     });
-  const read = (x: number, y: number) => {
-    const [column, row] = [Math.floor(x / width), Math.floor((y * address.size - from_bytes) / row_bytes)];
+  const read = (at: number, y: number) => {
+    const [column, row] = [Math.floor(at / width), Math.floor((y * address.size - from_bytes) / row_bytes)];
     if (column < 0 || column >= axes.columns || row < 0 || row >= map.rows) return null;
-    const cell = at.get(column * map.rows + row);
+    const cell = cellAt.get(column * map.rows + row);
     const [reads, writes] = cell === undefined ? [0, 0] : [cells.reads[cell]!, cells.writes[cell]!];
     const from = from_bytes + row * row_bytes;
     return {
-      title: `${quantity(column * width)} to ${quantity((column + 1) * width)} ${time.name}, ${bytes(from)} to ${bytes(from + row_bytes)}`,
+      title: `${quantity(column * width)} to ${quantity(Math.min((column + 1) * width, x[1]))} ${time.name}, ${bytes(from)} to ${bytes(from + row_bytes)}`,
       readings: [
         { ink: inks.read, label: "reads", value: count(reads) },
         { ink: inks.write, label: "writes", value: count(writes) },
       ],
     };
   };
-  const x: Extent = [0, axes.columns * width || 1];
   return { x, y: [bottom(0), bottom(map.rows)], draw, read };
 }

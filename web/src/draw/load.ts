@@ -3,7 +3,8 @@
 import { quantity, span, tick } from "../format";
 import type { Profile } from "../wire";
 import { type Chart, chart, type Pen, type Scene } from "./chart";
-import { inside, lastAtMost, line } from "./marks";
+import { intervals, rates } from "./intervals";
+import { inside, lastAtMost, steps } from "./marks";
 
 /** One of the quantities. */
 export interface Demand {
@@ -28,21 +29,22 @@ export function load(element: HTMLElement, { title, unit }: Demand, last: boolea
 }
 
 export function scene(profile: Profile, { key, unit }: Demand, ink: string): Scene {
-  const values = profile[key];
-  const starts = values.map((_, index) => index * profile.interval_s);
+  const shown = intervals(profile[key].length, profile.interval_s, profile.span_s);
+  const { starts, end } = shown;
+  const values = key === "rate_rps" ? rates(profile[key], shown) : profile[key].slice(0, starts.length);
   const look = { ink, dash: [], shape: "circle" } as const;
   const draw = (pen: Pen) =>
-    inside(pen, () => line(pen, starts, values, { ...look, dash: [] }, { step: true, width: 1.4 }));
+    inside(pen, () => steps(pen, starts, end, values, { ...look, dash: [] }));
   const read = (seconds: number) => {
     const at = lastAtMost(starts, seconds);
-    if (at < 0) return null;
+    if (at < 0 || seconds > end) return null;
     const value = values[at]!;
     const from = starts[at]!;
     return {
-      title: `from ${span(from)} to ${span(from + profile.interval_s)}`,
-      readings: [{ ink, label: "", value: `${quantity(value)} ${unit}`, at: [from, value] as [number, number] }],
+      title: `from ${span(from)} to ${span(Math.min(from + profile.interval_s, end))}`,
+      readings: [{ ink, label: "", value: `${quantity(value)} ${unit}`, at: [seconds, value] as [number, number] }],
     };
   };
   const high = values.reduce((most, value) => Math.max(most, value), 0);
-  return { x: [0, Math.max(starts.at(-1) ?? 0, profile.interval_s)], y: [0, high * 1.06 || 1], draw, read };
+  return { x: [0, end || 1], y: [0, high * 1.06 || 1], draw, read };
 }

@@ -65,6 +65,32 @@ export function line(
   ctx.setLineDash([]);
 }
 
+/** Values of intervals that follow each other, the last until `end`: level within each; `null` interrupts. */
+export function steps(pen: Pen, starts: readonly number[], end: number, values: readonly (number | null)[], look: Look, width = 1.4): void {
+  const { ctx, scale } = pen;
+  const [from, to] = seen(starts, pen.seen);
+  ctx.beginPath();
+  let level = false;
+  for (let index = from; index <= to; index++) {
+    const value = values[index];
+    if (value === null || value === undefined) {
+      level = false;
+      continue;
+    }
+    const y = pen.y(value);
+    if (level) ctx.lineTo(pen.x(starts[index]!), y);
+    else ctx.moveTo(pen.x(starts[index]!), y);
+    ctx.lineTo(pen.x(starts[index + 1] ?? end), y);
+    level = true;
+  }
+  ctx.strokeStyle = look.ink;
+  ctx.lineWidth = width * scale;
+  ctx.lineJoin = "round";
+  ctx.setLineDash(look.dash.map((length) => length * scale));
+  ctx.stroke();
+  ctx.setLineDash([]);
+}
+
 /** Outlines of the shapes around the origin, radius 1. */
 const OUTLINES: Record<Look["shape"], (path: Path2D, r: number) => void> = {
   circle: (path, r) => path.arc(0, 0, r, 0, 2 * Math.PI),

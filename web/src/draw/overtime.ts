@@ -3,8 +3,9 @@
 import { duration, quantity, span, tick } from "../format";
 import type { Look } from "../view.svelte";
 import type { Run } from "../wire";
-import { type Chart, chart, type Extent, type Pen, type Reading, type Scene } from "./chart";
-import { inside, lastAtMost, line } from "./marks";
+import { type Chart, chart, type Pen, type Reading, type Scene } from "./chart";
+import { endOf, wholeTime } from "./intervals";
+import { inside, lastAtMost, steps } from "./marks";
 
 /** One of the quantities. */
 export interface Quantity {
@@ -55,7 +56,7 @@ export function scene(lines: readonly Line[], all: readonly Run[], { key, unit }
       const only = lines.length === 1 ? lines[0]! : null;
       if (only) shade(pen, only, inks);
       for (const { run, look } of [...lines].reverse()) {
-        line(pen, run.series!.time_s, run.series![key], look, { width: 1.4 });
+        steps(pen, run.series!.time_s, endOf(run), run.series![key], look);
       }
       if (only) words(pen, only, inks);
     });
@@ -63,13 +64,13 @@ export function scene(lines: readonly Line[], all: readonly Run[], { key, unit }
     const readings = lines.flatMap(({ run, look }): (Reading & { size: number })[] => {
       const at = lastAtMost(run.series!.time_s, seconds);
       const value = run.series![key][at];
-      if (at < 0 || value === null || value === undefined) return [];
-      return [{ ink: look.ink, label: run.label, value: key === "queue" ? quantity(value) : key === "response_ms" ? duration(value) : `${quantity(value)} ${unit}`, at: [run.series!.time_s[at]!, value], size: value }];
+      if (at < 0 || seconds > endOf(run) || value === null || value === undefined) return [];
+      return [{ ink: look.ink, label: run.label, value: key === "queue" ? quantity(value) : key === "response_ms" ? duration(value) : `${quantity(value)} ${unit}`, at: [seconds, value], size: value }];
     });
     readings.sort((one, other) => other.size - one.size);
     return readings.length === 0 ? null : { title: `at ${span(seconds)}`, readings };
   };
-  return { x: times(all), y: [0, reach(beside, key).top], draw, read };
+  return { x: wholeTime(all), y: [0, reach(beside, key).top], draw, read };
 }
 
 /** From where to where on the canvas applications start. */
@@ -124,11 +125,6 @@ function upright({ ctx, top, bottom }: Pen, at: number): void {
   ctx.moveTo(Math.round(at), top);
   ctx.lineTo(Math.round(at), bottom);
   ctx.stroke();
-}
-
-function times(runs: readonly Run[]): Extent {
-  const last = Math.max(...runs.map((run) => run.series?.time_s.at(-1) ?? 0));
-  return [0, last || 1];
 }
 
 /** One interval so many times as high as the 99th percentile of all would flatten the others. */

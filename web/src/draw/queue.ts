@@ -2,8 +2,9 @@
 
 import { quantity, span, tick } from "../format";
 import type { ArmInks } from "../view.svelte";
-import type { Run, Series } from "../wire";
+import type { Run } from "../wire";
 import { type Chart, chart, type Extent, type Pen, type Scene } from "./chart";
+import { endOf } from "./intervals";
 import { inside, lastAtMost, seen } from "./marks";
 
 export function queue(element: HTMLElement, label: string): Chart {
@@ -25,18 +26,20 @@ export function deepest(runs: readonly Run[]): Extent {
   return [0, high * 1.06 || 1];
 }
 
-export function scene(series: Series, x: Extent, y: Extent, inks: ArmInks, ink: string): Scene {
+export function scene(run: Run, x: Extent, y: Extent, inks: ArmInks, ink: string): Scene {
+  const series = run.series!;
+  const end = endOf(run);
   const { time_s, queue_read, queue_write } = series;
   const both = queue_read.map((reads, at) => reads + queue_write[at]!);
   const draw = (pen: Pen) =>
     inside(pen, () => {
-      area(pen, time_s, queue_read.map(() => 0), queue_read, inks.read);
-      area(pen, time_s, queue_read, both, inks.write);
+      area(pen, time_s, end, queue_read.map(() => 0), queue_read, inks.read);
+      area(pen, time_s, end, queue_read, both, inks.write);
       if (series.stretch !== null) bracket(pen, series.arm_s[0]!, series.stretch.span_s, ink);
     });
   const read = (seconds: number) => {
     const at = lastAtMost(time_s, seconds);
-    if (at < 0) return null;
+    if (at < 0 || seconds > end) return null;
     const row = (label: string, of: number[], ink: string) => ({ ink, label, value: quantity(of[at]!) });
     return {
       title: `at ${span(seconds)}`,
@@ -47,10 +50,10 @@ export function scene(series: Series, x: Extent, y: Extent, inks: ArmInks, ink: 
 }
 
 /** Between two step lines. */
-function area(pen: Pen, times: number[], low: number[], high: number[], ink: string): void {
+function area(pen: Pen, times: number[], end: number, low: number[], high: number[], ink: string): void {
   const { ctx } = pen;
   const [from, to] = seen(times, pen.seen);
-  const next = (index: number) => pen.x(times[index + 1] ?? times[index]! + (times[1] ?? 1) - (times[0] ?? 0));
+  const next = (index: number) => pen.x(times[index + 1] ?? end);
   ctx.beginPath();
   for (let index = from; index <= to; index++) {
     ctx.lineTo(pen.x(times[index]!), pen.y(high[index]!));

@@ -15,7 +15,7 @@ export function space(element: HTMLElement, label: string): Chart {
   return chart(element, {
     title: `Free slots by cylinder over time, ${label}`,
     x: { label: "since the start of the measured part", time: 1, unitFirst: true },
-    y: { label: "cylinder", ticks: tick },
+    y: { label: "cylinder", ticks: tick, whole: true },
     height: 260,
     key: "time",
     rows: true,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Rank, Ranking, Run } from "../wire";
-import { bests, columns } from "./columns";
+import { bests, columns, fitted } from "./columns";
 
 const mean = columns([]).find(({ group, name }) => group === "Response" && name === "mean")!;
 
@@ -22,4 +22,15 @@ test("the best of a column is that of its load", () => {
 test("a run that failed many requests, or served wrong blocks, is the best of no column", () => {
   expect([...graded([[[8, "keeps up"], [9, "overloaded"], [1, "failed"], [2, "wrong blocks"]]])]).toEqual([0]);
   expect(graded([[[1, "failed"], [2, "failed"]]]).size).toBe(0);
+});
+
+test("times of a column share a unit in which they are no tiny numbers", () => {
+  const declared = [{ of: "filesystem", name: "work_s", unit: "s", help: "" }, { of: "filesystem", name: "files", unit: "files", help: "" }];
+  const run = (work_s: number) => ({ measures: new Map([["filesystem", new Map([["work_s", work_s], ["files", 0.0001]])]]) }) as unknown as Run;
+  const [work, files] = columns(declared).filter(({ group }) => group === "Counted by parts");
+  const runs = [run(7.15e-4), run(0.0421)];
+  const told = fitted(work!, runs);
+  expect([told.name, told.unit, ...runs.map((one) => told.format(told.value(one)))]).toEqual(["filesystem work", "ms", "0.715", "42.10"]);
+  expect(fitted(work!, [run(5)])).toBe(work);
+  expect(fitted(files!, runs)).toBe(files);
 });

@@ -1,6 +1,6 @@
 // The columns of the table of numbers, in groups.
 
-import { count, quantity } from "../format";
+import { count, fitting, quantity } from "../format";
 import { keptUp } from "../growth";
 import { HOST } from "../host";
 import type { Declared, Rank, Ranking, Run, Times } from "../wire";
@@ -57,6 +57,18 @@ export function columns(measures: readonly Declared[]): readonly Column[] {
     return { ...column, group: "Host", name: name.replaceAll("_", " "), format };
   });
   return [...ofHost, ...COLUMNS, ...declared(measures.filter(({ of }) => of !== HOST))];
+}
+
+/** A column of times in the unit that fits its largest, whose name then tells none. */
+export function fitted(column: Column, runs: readonly Run[]): Column {
+  const most = runs.reduce((most, run) => Math.max(most, Math.abs(column.value(run) ?? 0)), 0);
+  const { unit, factor } = fitting(column.unit, most);
+  if (factor === 1) return column;
+  const value = (run: Run) => {
+    const found = column.value(run);
+    return found === null ? null : found * factor;
+  };
+  return { ...column, name: column.name.replace(/_(s|ms|us)$/, ""), unit, value };
 }
 
 /** Whether a run served what was asked: the numbers of one that did not are of other requests than those of the rest. */

@@ -7,6 +7,7 @@ mod files;
 mod hosts;
 mod inspection;
 mod page;
+mod real;
 mod sample;
 mod schema;
 mod text;

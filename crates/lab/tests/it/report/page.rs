@@ -12,8 +12,8 @@ use nearslot_trace::{Header, Record, TraceOp};
 use serde_json::Value;
 
 use crate::report::figures::figures;
-use crate::report::hosts;
 use crate::report::sample::{FULL, SMALL, inspection, pictured, results, verdict};
+use crate::report::{hosts, real};
 
 const HOSTILE: &str = "</script><script>document.title='owned'</script>\
     <img src=x onerror=\"document.title='owned'\">\u{2028}\u{202e}'\"`&amp;.blktrace";
@@ -295,6 +295,11 @@ fn reports_for_the_browser_test() {
         ("hosts", hosts::starting(), None),
         ("host-processes", hosts::alone(), None),
         ("one-stream", hosts::of_one_stream(), None),
+        ("files", real::files(), None),
+        ("log", real::log(), None),
+        ("taken", real::taken(), None),
+        ("transactions", real::transactions(), None),
+        ("cached", real::cached(), None),
     ];
     for (name, results, inspection) in reports {
         let page = html(&results, inspection.as_ref()).unwrap();
