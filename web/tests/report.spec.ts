@@ -884,6 +884,26 @@ describe("long names", () => {
   });
 });
 
+describe("names of several lines", () => {
+  const file = join(tmpdir(), `nearslot-lines-${process.pid}.html`);
+  beforeAll(() => {
+    const names = ["none", "mq-deadline", "bfq"].map((name) => `"sched=${name}"`);
+    const long = (name: string) => name.replace('"sched', '"drive.queue_depth=32 drive.cache=volatile sched');
+    writeFileSync(file, names.reduce((page, name) => page.replaceAll(name, long(name)), readFileSync(report("hosts"), "utf8")));
+  });
+  afterAll(() => rmSync(file));
+  test.each([1400, 1000, 700, 420])("keep apart from those of the next row, %i px", async (width) => {
+    const { page, trouble } = await open(browser, file, { viewport: { width, height: 900 } });
+    const rows = await page.locator("#processes .row .label").evaluateAll((all) => all.map((one) => one.getBoundingClientRect()).map(({ top, bottom }) => [top, bottom]));
+    expect(rows).toHaveLength(9);
+    // More than one line, and a gap behind each.
+    expect(Math.max(...rows.map(([top, bottom]) => bottom! - top!))).toBeGreaterThan(width < 500 ? 10 : 25);
+    rows.slice(1).forEach(([top], index) => expect(top! - rows[index]![1]!).toBeGreaterThan(4));
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+});
+
 describe("a long name in the headline", () => {
   const file = join(tmpdir(), `nearslot-headline-${process.pid}.html`);
   const name = `faults=injected:slow_add_ms=20:slow_from_s=5:slow_drive=1:gone_at_s=100:gone_drive=3:lost_share=${"0".repeat(80)}`;
