@@ -295,13 +295,8 @@ fn reports_for_the_browser_test() {
         ("hosts", hosts::starting(), None),
         ("host-processes", hosts::alone(), None),
         ("one-stream", hosts::of_one_stream(), None),
-        ("files", real::files(), None),
-        ("log", real::log(), None),
-        ("taken", real::taken(), None),
-        ("transactions", real::transactions(), None),
-        ("cached", real::cached(), None),
     ];
-    for (name, results, inspection) in reports {
+    for (name, results, inspection) in reports.into_iter().chain(real::all()) {
         let page = html(&results, inspection.as_ref()).unwrap();
         fs::write(folder.join(name).with_extension("html"), page).unwrap();
     }
