@@ -24,6 +24,7 @@ use std::ops::Range;
 use super::firmware::Firmware;
 use crate::io::Unwritten;
 use crate::op::Op;
+use crate::position::Place;
 use crate::units::{Blocks, Pba};
 
 /// What a segment is doing.
@@ -61,6 +62,8 @@ pub(super) struct Segment {
     pub(super) dirty_since: u64,
     /// Blocks that it can hold.
     pub(super) size: u64,
+    /// A block, and where it lies: mostly the one that is written next.
+    pub(super) place: (u64, Place),
 }
 
 impl Segment {
@@ -130,8 +133,10 @@ pub(super) struct Choice {
 #[derive(Debug)]
 pub(super) struct Buffer {
     segments: Vec<Segment>,
-    /// Indices of segments, the one used least recently first.
-    recency: Vec<usize>,
+    /// Indices of segments, the one used least recently first: those that serve reads, and those for writes only.
+    recency: [Vec<usize>; 2],
+    /// The segment used last.
+    latest: usize,
     /// Segments that hold unwritten data.
     unwritten: usize,
     /// Counts segments that became dirty.
@@ -157,6 +162,7 @@ impl Clone for Buffer {
         self.recency.clone_from(&other.recency);
         (self.unwritten, self.dirtied) = (other.unwritten, other.dirtied);
         (self.dedicated, self.for_writes) = (other.dedicated, other.for_writes);
+        self.latest = other.latest;
     }
 }
 
@@ -173,6 +179,7 @@ impl Buffer {
             ahead_max: 0,
             dirty_since: 0,
             size: parameters.blocks_for(op),
+            place: (u64::MAX, Place::default()),
         };
         let for_writes = parameters.for_reads();
         let op = |index| {
@@ -184,7 +191,8 @@ impl Buffer {
         };
         Buffer {
             segments: (0..count).map(|index| empty(op(index))).collect(),
-            recency: (0..count).collect(),
+            latest: for_writes - 1,
+            recency: [(0..for_writes).collect(), (for_writes..count).collect()],
             unwritten: 0,
             dirtied: 0,
             dedicated: parameters.dedicated_write_segment.then_some(0),
@@ -205,7 +213,14 @@ impl Buffer {
     /// Which segment a read of `first..end` gets. It waits for read-ahead if that comes to its first block as one of the next `near`.
     pub(super) fn for_read(&self, firmware: &Firmware, first: u64, end: u64, near: u64) -> Choice {
         let mut best = Best::NONE;
-        for &index in &self.recency {
+        let [others, for_writes] = &self.recency;
+        // Before the first write nothing is in the segments for writes.
+        let for_writes = if self.dirtied > 0 {
+            &for_writes[..]
+        } else {
+            &[]
+        };
+        for &index in others.iter().chain(for_writes) {
             let segment = &self.segments[index];
             if self.dedicated == Some(index) {
                 if segment.unwritten() && segment.overlaps(first, end) {
@@ -293,9 +308,10 @@ impl Buffer {
     pub(super) fn for_write(&self, firmware: &Firmware, first: u64, end: u64) -> Choice {
         let mut best = Best::NONE;
         let room = self.unwritten < firmware.buffer.write_segments_max as usize;
-        for &index in &self.recency {
+        let own = self.for_writes < self.segments.len();
+        for &index in &self.recency[usize::from(own)] {
             let segment = &self.segments[index];
-            if !self.serves_writes(index) {
+            if self.dedicated.is_some_and(|dedicated| dedicated != index) {
                 continue;
             }
             match segment.state {
@@ -324,22 +340,18 @@ impl Buffer {
         best.choice()
     }
 
-    fn serves_writes(&self, index: usize) -> bool {
-        let own = self.for_writes < self.segments.len();
-        let dedicated = self.dedicated.is_none_or(|dedicated| dedicated == index);
-        dedicated && (!own || index >= self.for_writes)
-    }
-
     /// Whether `index` is the segment used last.
     pub(super) fn is_latest(&self, index: usize) -> bool {
-        self.recency.last() == Some(&index)
+        self.latest == index
     }
 
     /// A command uses segment `index`. A write empties clean segments elsewhere that hold any of its blocks.
     pub(super) fn used(&mut self, index: usize, op: Op, first: u64, end: u64) {
-        let place = self.recency.iter().position(|other| *other == index);
+        let order = &mut self.recency[usize::from(index >= self.for_writes)];
+        let place = order.iter().position(|other| *other == index);
         let place = place.expect("every segment has its place in the order of use");
-        self.recency[place..].rotate_left(1);
+        order[place..].rotate_left(1);
+        self.latest = index;
         if op == Op::Write {
             for (other, segment) in self.segments.iter_mut().enumerate() {
                 let clean = other != index && segment.state == State::Clean;
@@ -387,6 +399,12 @@ impl Buffer {
         dirty.map(|(index, segment)| (segment.dirty_since, index))
     }
 
+    /// The same, to change them.
+    pub(super) fn dirty_mut(&mut self) -> impl Iterator<Item = &mut Segment> {
+        let all = self.segments.iter_mut();
+        all.filter(|segment| segment.state == State::Dirty)
+    }
+
     /// Holds this segment; of all others nothing that the medium does not have.
     pub(super) fn hold_alone(&mut self, index: usize, segment: &Segment) {
         assert_eq!(self.unwritten, 0, "another segment is to be written");
@@ -418,7 +436,7 @@ impl Buffer {
             .filter(|segment| segment.unwritten())
             .count();
         assert_eq!(unwritten, self.unwritten, "unwritten segments");
-        let mut order = self.recency.clone();
+        let mut order = self.recency.concat();
         order.sort_unstable();
         assert!(order.into_iter().eq(0..self.segments.len()), "order of use");
     }

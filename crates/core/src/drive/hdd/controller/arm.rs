@@ -246,21 +246,40 @@ impl Controller {
     }
 
     /// The dirty segment whose first block the arm can begin with soonest; of several the one that has been dirty longest. The command's own, of which nothing
-    /// may be there yet, only if there is no other.
-    fn nearest_dirty(&self) -> Option<(u64, usize)> {
+    /// may be there yet, only if there is no other. Costs a look at each, and a way and a turn to reckon for those that are not too far to be it.
+    fn nearest_dirty(&mut self) -> Option<(u64, usize)> {
+        self.locate_dirty();
         let (mechanics, least) = (&self.mechanics, self.firmware.write_seek_min);
-        let start = self.now.max(self.stopped);
+        let spindle = mechanics.spindle();
+        let phase = spindle.phase(self.now.max(self.stopped));
         let own = self.job.as_ref().and_then(|job| job.segment);
-        let price = |(since, index): (u64, usize)| {
-            let spot = mechanics.layout().spot(Pba(self.buffer.at(index).written));
-            let movement = mechanics.movement(self.arm, spot.arm_position(), Op::Write);
-            let arrives = start + movement.max(least);
-            let spindle = mechanics.spindle();
-            let begins = arrives + spindle.wait(spindle.phase(arrives), spot.place.angle);
-            (own == Some(index), begins, since, index)
-        };
-        let nearest = self.may_write().map(price).min();
-        nearest.map(|(_, _, since, index)| (since, index))
+        let mut best: Option<(bool, Duration, u64, usize)> = None;
+        for (since, index) in self.may_write() {
+            let is_own = own == Some(index);
+            let place = &self.buffer.at(index).place.1;
+            let distance = place.cylinder.abs_diff(self.arm.cylinder);
+            let soonest = (is_own, mechanics.seek_at_least(distance), 0, 0);
+            if best.is_some_and(|best| best < soonest) {
+                continue;
+            }
+            let movement = mechanics.movement(self.arm, place.arm_position(), Op::Write);
+            let movement = movement.max(least);
+            let begins = movement + spindle.wait(spindle.after(phase, movement), place.angle);
+            let found = (is_own, begins, since, index);
+            best = best.map_or(Some(found), |best| Some(best.min(found)));
+        }
+        best.map(|(_, _, since, index)| (since, index))
+    }
+
+    /// Looks up where dirty segments go on that have not been looked up.
+    fn locate_dirty(&mut self) {
+        let layout = self.mechanics.layout();
+        for segment in self.buffer.dirty_mut() {
+            if segment.place.0 != segment.written {
+                let spot = layout.spot(Pba(segment.written));
+                segment.place = (segment.written, spot.place);
+            }
+        }
     }
 
     /// Gives a waiting write a segment, if one can be had by now, but not the arm.
