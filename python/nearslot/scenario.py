@@ -125,7 +125,8 @@ class Reading:
         fio_wait: What the waits of a fio iolog of version 2 mean, instead of finding out.
         spread: What is done with time stamps coarser than 1 ms; even when left out. If it is asked
             for and no stamp is coarse, that is an error.
-        reorder_ms: How far requests may be out of order.
+        reorder_ms: How far requests may be out of order behind the first 131,072; a second when
+            left out. If it is asked for and none is, that is an error.
         sort: Sort the whole trace first, however far out of order.
         strict: Stop at the first bad line instead of counting it.
     """
@@ -135,7 +136,7 @@ class Reading:
     block_size_bytes: int | None = None
     fio_wait: Literal["abs-ms", "rel-us"] | None = None
     spread: Literal["even", "poisson", "none"] | None = None
-    reorder_ms: int = 1_000
+    reorder_ms: int | None = None
     sort: bool = False
     strict: bool = False
 

@@ -14,7 +14,7 @@ pub(crate) struct Reading {
     block_size_bytes: Option<u64>,
     fio_wait: Option<String>,
     spread: Option<String>,
-    reorder_ms: u64,
+    reorder_ms: Option<u64>,
     sort: bool,
     strict: bool,
 }
@@ -25,6 +25,7 @@ impl Reading {
     /// # Errors
     /// An unknown word.
     pub(crate) fn options(&self, seed: u64) -> Result<OpenOptions, ConfigError> {
+        let plain = OpenOptions::default();
         let time_unit = self.time_unit.as_deref().map(time_unit).transpose()?;
         let fio_wait = self.fio_wait.as_deref().map(fio_wait).transpose()?;
         Ok(OpenOptions {
@@ -36,14 +37,19 @@ impl Reading {
                 strict: self.strict,
                 ..Options::default()
             },
-            reorder_window_ns: self.reorder_ms.saturating_mul(1_000_000),
+            reorder_window_ns: self
+                .reorder_ms
+                .map_or(plain.reorder_window_ns, |window_ms| {
+                    window_ms.saturating_mul(1_000_000)
+                }),
+            reorder_asked: self.reorder_ms.is_some(),
             sort: self.sort,
             spread: match &self.spread {
                 Some(word) => spread(word, seed)?,
                 None => Spread::Even,
             },
             spread_asked: self.spread.is_some(),
-            ..OpenOptions::default()
+            ..plain
         })
     }
 }

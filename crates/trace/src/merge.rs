@@ -259,6 +259,7 @@ mod tests {
             only_device: None,
             left_out: Census::default(),
             understood: 0,
+            late: false,
         };
         let mut out = Vec::new();
         loop {

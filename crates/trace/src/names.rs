@@ -252,8 +252,15 @@ pub(super) fn keys() -> Vec<&'static str> {
     keys
 }
 
+/// What `--columns` also calls a client: in traces of a host who asks is a process or a stream. Headers are not searched for these, as most that have them
+/// also have a name.
+pub(super) const CLIENTS: [&str; 2] = ["pid", "stream"];
+
 /// The column that a key of `--columns` names, in its usual unit.
 pub(super) fn of_key(key: &str) -> Option<Column> {
+    if CLIENTS.contains(&key) {
+        return Some(Column::Client);
+    }
     let found = THINGS.iter().find(|thing| thing.key == key);
     found.map(|thing| thing.column)
 }
@@ -364,6 +371,7 @@ pub fn names_listed() -> String {
             \x20 ts=1:filetime            ticks of 100 ns since 1601\n\
             \x20 op=2:R/W                 what stands for a read and for a write; others are bad rows\n\
             \x20 offset=3:blocks:4096     blocks of so many bytes; also for len\n\
+            \x20 pid=2, stream=2          the same as client=2\n\
             \x20 delimiter=;              one sign, comma, tab or space; otherwise the first line tells\n\
             \x20 time-col=1,obj-id-col=2,obj-size-col=3,op-col=4,has-header=true    as libCacheSim says it\n\
             \n\

@@ -12,7 +12,7 @@ use super::decode::{Anomaly, Format, Options, Sink, TimeKind, TimeMeaning};
 use super::header::{Census, Device, Header};
 use super::input;
 use super::merge::{Feed, Merge, all_or_none};
-use super::order::Shared;
+use super::order::{FIRST_HELD, Shared};
 use super::record::Record;
 use super::sort::Sorted;
 use super::source::{Setup, Source};
@@ -24,6 +24,9 @@ use crate::file_identity::{Identity, Kind, Place};
 
 /// Requests in a batch: they and what is made of them stay in the cache.
 const BATCH_RECORDS: usize = 4096;
+
+/// Devices that are named where the one that is asked for is not there.
+const LISTED_MAX: usize = 12;
 
 /// A gap that is told (1 h): the clock was set, or the trace has a hole.
 const GAP_NS: i64 = 3_600_000_000_000;
@@ -46,6 +49,8 @@ pub struct OpenOptions {
     pub limit: Option<u64>,
     /// How far requests may be out of order, in ns.
     pub reorder_window_ns: u64,
+    /// Whether somebody asked for this window: then it must have an effect.
+    pub reorder_asked: bool,
     /// Sort the whole trace first, through temporary files when it is long; the window then does not matter.
     pub sort: bool,
     /// What is done with coarse time stamps.
@@ -65,6 +70,7 @@ impl Default for OpenOptions {
             span: Span::Whole,
             limit: None,
             reorder_window_ns: WINDOW_NS,
+            reorder_asked: false,
             sort: false,
             spread: Spread::Even,
             spread_asked: false,
@@ -167,6 +173,7 @@ fn open_span(paths: &[PathBuf], how: &OpenOptions) -> Result<TraceReader, TraceE
         only_device: how.device.clone(),
         left_out: Census::default(),
         understood: 0,
+        late: false,
     };
     let (files, sources) = sources(&items, paths, &setup, &mut shared)?;
     let header = Header {
@@ -502,7 +509,21 @@ impl TraceReader {
         if self.ended {
             // Only now: a fio iolog may begin without a wait and have some later.
             self.check_timed()
+                .and_then(|()| self.check_window(ended))
                 .map_err(|error| error.in_file(&self.header.files.join(", ")))?;
+        }
+        Ok(())
+    }
+
+    /// Whether a window that was asked for has done anything, where all was read.
+    fn check_window(&self, all: bool) -> Result<(), TraceError> {
+        let in_vain = self.how.reorder_asked && !self.shared.late;
+        let whole = all && !self.header.limited && self.cut.is_none();
+        if in_vain && whole {
+            let what = format!(
+                "it needs requests out of order behind the first {FIRST_HELD}, which are sorted anyhow, and there are none"
+            );
+            return Err(TraceError::without_effect("--reorder-ms", what));
         }
         Ok(())
     }
@@ -639,19 +660,27 @@ impl TraceReader {
 
     /// Why there is not one request.
     fn nothing(&self) -> TraceError {
-        let devices: Vec<String> = self
-            .header
-            .devices
-            .iter()
-            .filter(|device| device.requests > 0)
-            .map(|device| format!("{} ({} requests)", device.name, device.requests))
+        let all = self.header.devices.iter();
+        let all = all.filter(|device| device.requests > 0);
+        let devices: Vec<String> = all
+            .map(|device| match device.requests {
+                1 => format!("{} (1 request)", device.name),
+                requests => format!("{} ({requests} requests)", device.name),
+            })
             .collect();
-        let mut what = match &self.how.device {
-            Some(name) if !devices.is_empty() => {
-                format!("has no device `{name}`; it has: {}", devices.join(", "))
-            }
-            _ => format!("holds no request that {} can read", self.header.format),
-        };
+        if let (Some(name), false) = (&self.how.device, devices.is_empty()) {
+            let listed = &devices[..devices.len().min(LISTED_MAX)];
+            let more = match devices.len() - listed.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let what = format!(
+                "has no device `{name}`, as --device asks; it has: {}{more}",
+                listed.join(", ")
+            );
+            return TraceError::unfit(what).in_file(&self.header.files.join(", "));
+        }
+        let mut what = format!("holds no request that {} can read", self.header.format);
         if let Some((_, example)) = self.header.anomalies.examples().first() {
             what += &format!(" (first oddity: {example})");
         } else if let Some(note) = self.header.notes.first() {

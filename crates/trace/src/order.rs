@@ -40,6 +40,8 @@ pub(crate) struct Shared {
     pub(crate) left_out: Census,
     /// Records that decoders understood, whether they are kept or not.
     pub(crate) understood: u64,
+    /// Whether a request was out of order behind the first ones, which are sorted whatever their disorder.
+    pub(crate) late: bool,
 }
 
 impl Shared {
@@ -232,6 +234,7 @@ impl Order {
             }
             if record.ts < self.previous {
                 self.step_back(&record, late, &mut shared.sink)?;
+                shared.late |= self.started;
                 self.stepped += 1;
             }
             self.seen += 1;
@@ -306,6 +309,7 @@ mod tests {
             only_device: None,
             left_out: Census::default(),
             understood: 0,
+            late: false,
         }
     }
 

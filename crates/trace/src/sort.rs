@@ -251,6 +251,7 @@ mod tests {
             only_device: None,
             left_out: Census::default(),
             understood: 0,
+            late: false,
         };
         let halves = records.split_at(records.len() / 2);
         let inputs = [halves.0, halves.1]

@@ -75,6 +75,9 @@ fn unknown_format(word: &str, error: ConfigError) -> Failure {
         Ok(_) => Failure::Usage(format!(
             "{error}; if {word} is where to stop reading, that is --until {word}"
         )),
+        Err(_) if word == "parquet" => Failure::Usage(format!(
+            "{error}; this build of nearslot leaves Parquet out: `make build` makes one that has it, target/release/nearslot"
+        )),
         Err(_) => Failure::usage(error),
     }
 }

@@ -322,6 +322,7 @@ pub(crate) fn open_options(read: &ReadArgs, seed: u64) -> OpenOptions {
             .map_or(plain.reorder_window_ns, |window_ms| {
                 window_ms.saturating_mul(1_000_000)
             }),
+        reorder_asked: read.reorder_ms.is_some(),
         sort: read.sort,
         spread: match read.spread {
             None => plain.spread,

@@ -327,6 +327,16 @@ const REFUSED: &[(&str, &[&str], &str)] = &[
     ),
     (
         "run",
+        &["--offer", "group", "--place", "linear:disks=2"],
+        "unknown knob of linear `disks` = 2 (allowed: there are none)",
+    ),
+    (
+        "compare",
+        &["--offer", "group", "--place", "mirror,linear:stripe_kib=64"],
+        "unknown knob of linear `stripe_kib` = 64 (allowed: there are none)",
+    ),
+    (
+        "run",
         &["--offer", "group", "--place", "mirrored"],
         "mirrored",
     ),

@@ -637,3 +637,71 @@ fn a_table_with_names_is_no_fio_log() {
             .success()
     );
 }
+
+#[test]
+fn a_window_that_no_request_needs_is_refused() {
+    let desk = Desk::new();
+    let rows = |late: u64| {
+        let mut text = String::from("time_us,lba,blocks,op\n");
+        for number in 0..300_000_u64 {
+            let back = if number == late { 3_000 } else { 0 };
+            text += &format!(
+                "{},{},8,R\n",
+                number * 10 + 5_000 - back,
+                number % 1_000 * 8
+            );
+        }
+        text
+    };
+    let expected = "--reorder-ms has no effect on";
+    // In order; or out of it among the first, which are sorted anyhow.
+    for late in [u64::MAX, 500] {
+        let trace = desk.file("ordered.csv", rows(late));
+        let output = nearslot(&["inspect", word(&trace), "--reorder-ms", "5"]);
+        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+        assert!(told(&output).contains(expected), "{}", told(&output));
+    }
+    let trace = desk.file("late.csv", rows(250_000));
+    let output = nearslot(&["inspect", word(&trace), "--reorder-ms", "5"]);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+}
+
+#[test]
+fn a_process_or_stream_is_the_client_if_columns_say_so() {
+    let desk = Desk::new();
+    let text = "time_us,pid,stream,lba,blocks,op\n0,5,1,0,8,R\n100,6,2,800,8,W\n200,5,1,1600,8,R\n";
+    let trace = desk.file("pids.csv", text);
+    let columns = |client: &str| {
+        let spec = format!("ts=1:us,offset=lba:sectors,len=blocks:sectors,op=op,{client}");
+        nearslot(&["inspect", word(&trace), "--columns", &spec])
+    };
+    for (client, expected) in [("pid=pid", "5 (2), 6 (1)"), ("stream=3", "1 (2), 2 (1)")] {
+        let found = given(&columns(client));
+        assert!(found.contains(expected), "{client}: {found}");
+    }
+    let both = told(&columns("pid=2,client=3"));
+    assert!(
+        both.contains("`client=3`: there is another `client` already"),
+        "{both}"
+    );
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn a_build_without_parquet_says_which_has_it() {
+    let desk = Desk::new();
+    let trace = desk.file("one.csv", "time_us,lba,blocks,op\n0,0,8,R\n");
+    let words = [
+        "convert",
+        word(&trace),
+        "--to",
+        "parquet",
+        "-o",
+        "one.parquet",
+    ];
+    let refused = told(&nearslot(&words));
+    assert!(
+        refused.contains("leaves Parquet out: `make build` makes one"),
+        "{refused}"
+    );
+}

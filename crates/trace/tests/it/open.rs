@@ -122,9 +122,21 @@ fn one_device_may_be_chosen() {
     };
     let error = refusal(&[path], &how);
     assert!(
-        error.contains("has no device `sda`; it has: 7 (2 requests), 8 (1 requests)"),
+        error.contains(
+            "has no device `sda`, as --device asks; it has: 7 (2 requests), 8 (1 request)"
+        ),
         "{error}"
     );
+    let rows: String = (0..20).map(|dev| format!("{dev},d{dev},0,8,R\n")).collect();
+    let table = format!(
+        "time_us,dev,lba,blocks,op,pid\n{}",
+        rows.replace(",R\n", ",R,1\n")
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("many.csv");
+    std::fs::write(&path, table).unwrap();
+    let error = refusal(&[path], &how);
+    assert!(error.ends_with(", d11 (1 request) and 8 more"), "{error}");
 }
 
 #[test]
