@@ -236,7 +236,17 @@ def _over(load: Scenario | Files | None, settings: dict[str, object]) -> Scenari
     return scenario_of(load).replace(**settings)
 
 
+_SHORT = {
+    "cache_size": 'cache="lru:size=..."',
+    "offer": 'place="offering:within=..."',
+}
+"""Options of the command that are short for settings of parts, and what they are short for."""
+
+
 def _unknown(key: str) -> ConfigError:
+    if key in _SHORT:
+        allowed = f"{_SHORT[key]}, which the command's --{key.replace('_', '-')} is short for"
+        return ConfigError(f"unknown setting `{key}` (allowed: {allowed})", key, None, allowed, None)
     nearest = next(iter(difflib.get_close_matches(key, _SETTINGS, n=1)), None)
     allowed = f"one of {', '.join(sorted(_SETTINGS))}; knobs go into vary"
     hint = f"; did you mean `{nearest}`?" if nearest else ""

@@ -55,6 +55,36 @@ def test_run_gives_what_the_command_gives(trace: Path, scenario: Scenario, tmp_p
     assert repeatable(nearslot.run(file).to_dict()) == told
 
 
+@pytest.fixture
+def wide(tmp_path: Path) -> Path:
+    """A trace beyond each of two disks, which are not equally large."""
+    file = tmp_path / "wide.csv"
+    rows = (f"{1_000 * i},{i * 7_919 % 16_384 * 4_000},8,W" for i in range(600))
+    file.write_text("\n".join(["time_us,lba,blocks,op", *rows]))
+    return file
+
+
+def test_what_is_compared_is_fitted_alike(wide: Path) -> None:
+    drives = ["hp-c2247a", "seagate-cheetah-9lp"]
+    settings = {"fit": "wrap", "sched": "satf"}
+    found = nearslot.compare(wide, drive=drives, **settings)
+    told = printed("compare", wide, "--drive", ",".join(drives), "--fit", "wrap", "--sched", "satf")
+    assert repeatable(found.to_dict()) == repeatable(told)
+    fitted = [run.config["load"].get("fit_bytes") for run in found.runs]
+    assert fitted[0] is None
+    assert fitted[1] is not None
+    reached = nearslot.capacity(wide, slo="mean < 60 ms", drive=drives, **settings)
+    assert [choice.config["load"].get("fit_bytes") for choice in reached.choices] == fitted
+
+
+@pytest.mark.parametrize("key", ["offer", "cache_size"])
+def test_what_the_command_is_short_for_is_told(trace: Path, key: str) -> None:
+    with pytest.raises(ConfigError, match=key) as raised:
+        nearslot.compare(trace, **{key: "1%"})
+    assert "did you mean" not in str(raised.value)
+    assert f"the command's --{key.replace('_', '-')} is short for" in str(raised.value)
+
+
 def test_compare_gives_what_the_command_gives(trace: Path) -> None:
     found = nearslot.compare(trace)
     assert repeatable(found.to_dict()) == repeatable(printed("compare", trace))

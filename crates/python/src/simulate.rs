@@ -153,6 +153,7 @@ impl Job {
             jobs: self.jobs,
             requests: rows(self.requests, "requests", stream::requests_file)?,
             commands: rows(self.commands, "commands", stream::commands_file)?,
+            fit_alike: !self.piece,
             ..Wanted::default()
         };
         let mut results = run::compare(&points, trace.as_ref(), &wanted, control)?;

@@ -71,7 +71,8 @@ def sweep(
         force: Replace `out` if it exists. Without it, a file is replaced only if this sweep has all
             of its rows: then an earlier call wrote it, and nothing is lost. A file that the sweep
             reads is never replaced.
-        settings: As for `compare`. A drive must be named.
+        settings: As for `compare`. A drive must be named. With `fit`, each run is fitted to its own
+            volume: `compare` fits all to the smallest.
 
     Raises:
         ConfigError: The scenario, a key, a value or the executor is wrong; `out` exists with other

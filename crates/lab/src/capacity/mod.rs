@@ -361,8 +361,9 @@ pub fn capacity(
     check(points, how)?;
     let pool = run::threads(how.jobs)?;
     let (settled, chosen) = settle(points, trace, how.find)?;
-    let points = arrays(&settled, how.find)?;
-    prepare::check(&points, trace)?;
+    let mut points = arrays(&settled, how.find)?;
+    // With the number of drives the volume changes from try to try: there each is fitted by itself.
+    prepare::fit_and_check(&mut points, trace, how.find != Find::Drives)?;
     let mut warnings = run::warned(&points, trace)?;
     check_classes(&points, trace, &how.objectives)?;
     check_known(&points, trace)?;
