@@ -48,7 +48,7 @@ impl Writes {
 }
 
 /// What is counted of every cache.
-pub const CACHE_COUNTS: [Measure; 7] = [
+pub const CACHE_COUNTS: [Measure; 9] = [
     Measure::count(
         "read_hits",
         "requests",
@@ -84,6 +84,12 @@ pub const CACHE_COUNTS: [Measure; 7] = [
         "requests",
         "reads that went around the memory from the first, as a write of the same page was under way: neither hits nor misses",
     ),
+    Measure::count(
+        "cut_reads",
+        "requests",
+        "reads of which several pieces were missed, with pages between them that were in memory or on their way: each piece is a read of the drives",
+    ),
+    Measure::count("cut_pieces", "reads", "pieces of these reads"),
 ];
 
 /// What is counted of everything that is brought beforehand.

@@ -18,6 +18,7 @@
 //! end.
 
 use nearslot_core::config::{Assembly, StackConfig};
+use nearslot_core::op::Op;
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::Instant;
 
@@ -39,7 +40,7 @@ const RISING: f64 = 1.25;
 /// What a drive, or an array of them, can do under constant pressure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ability {
-    /// Requests answered per second.
+    /// Reads and writes answered per second, among requests of all kinds.
     pub rps: f64,
     /// Megabytes (10^6) read and written per second.
     pub mb_s: f64,
@@ -128,6 +129,8 @@ fn at_depth(
 struct Answers {
     counted: std::ops::Range<u64>,
     seen: u64,
+    /// Reads and writes among them, and their bytes.
+    moved: u64,
     bytes: u64,
     first: Instant,
     last: Instant,
@@ -136,9 +139,9 @@ struct Answers {
 impl Answers {
     fn ability(&self) -> Option<Ability> {
         let seconds = self.last.since(self.first).0 as f64 / 1e9;
-        let whole = self.seen >= self.counted.end && seconds > 0.0;
+        let whole = self.seen >= self.counted.end && seconds > 0.0 && self.moved > 0;
         whole.then(|| Ability {
-            rps: (self.counted.end - self.counted.start) as f64 / seconds,
+            rps: self.moved as f64 / seconds,
             mb_s: self.bytes as f64 / 1e6 / seconds,
         })
     }
@@ -150,7 +153,10 @@ impl Observer for Answers {
         if self.seen == self.counted.start {
             self.first = now;
         } else if self.seen > self.counted.start && self.seen <= self.counted.end {
-            self.bytes += reply.request.extent.len.bytes();
+            if matches!(reply.request.op, Op::Read | Op::Write) {
+                self.moved += 1;
+                self.bytes += reply.request.extent.len.bytes();
+            }
             self.last = now;
         }
     }
@@ -161,7 +167,6 @@ mod tests {
     use nearslot_core::config::{DriveConfig, PartConfig};
     use nearslot_core::contract::{Placement, Scheduler};
     use nearslot_core::drive::catalog_text;
-    use nearslot_core::op::Op;
     use nearslot_core::rng::Rng;
 
     use super::*;

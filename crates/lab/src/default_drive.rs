@@ -20,7 +20,7 @@ use crate::catalog::{Disk, TODAY_SINCE, names, of_today};
 use crate::error::RunError;
 use crate::grid::Point;
 use crate::load::LoadedTrace;
-use crate::number::number;
+use crate::number::decimal_bytes;
 use crate::outcome::ChosenDrive;
 use crate::prepare;
 use crate::scenario::{AUTO, Load, Scenario};
@@ -116,7 +116,7 @@ pub(crate) fn largest(points: &[Point], trace: &LoadedTrace) -> (Vec<Point>, Opt
     for point in settled.iter_mut().filter(|point| is_open(&point.scenario)) {
         point.scenario = on(&point.scenario, &largest);
     }
-    let size = |blocks: Blocks| format!("{} GB", number(blocks.bytes() as f64 / 1e9));
+    let size = |blocks: Blocks| decimal_bytes(blocks.bytes());
     let chosen = ChosenDrive {
         name: largest.name.to_owned(),
         capacity_bytes: largest.capacity.bytes(),
@@ -206,7 +206,7 @@ fn hold(
 }
 
 fn why(disk: &Disk, fits: bool, trace: Option<&LoadedTrace>) -> String {
-    let size = |blocks: Blocks| format!("{} GB", number(blocks.bytes() as f64 / 1e9));
+    let size = |blocks: Blocks| decimal_bytes(blocks.bytes());
     let since = format!("of today (sold since {TODAY_SINCE})");
     let reason = match trace {
         None => format!("the smallest disk of the catalog that is {since} and holds the load"),

@@ -3,7 +3,8 @@
 //! Results are told to four digits ([`number`]), since runs are compared, and the interval beside each says how many of them count.
 //! What an inspection counts gives an idea of a load: three digits do ([`rough`]).
 
-/// Four digits that matter; more only before the point. Below 1 there are three decimals, so that columns of times stand in line.
+/// Four digits that matter; more only before the point. Below 1 there are three decimals, so that columns of times stand in line; below a thousandth three
+/// digits that matter, however many decimals that takes.
 pub(crate) fn number(value: f64) -> String {
     let size = value.abs();
     let decimals = match size {
@@ -11,22 +12,46 @@ pub(crate) fn number(value: f64) -> String {
         _ if size >= 100.0 => 1,
         _ if size >= 10.0 => 2,
         _ if size >= 0.001 || size == 0.0 => 3,
-        _ => return format!("{value:.2e}"),
+        _ => small(size, 3),
     };
     format!("{value:.decimals$}")
 }
 
-/// A time in seconds, to four digits, without those that are 0; what would be less than a thousandth of its unit has a smaller one: `0.715 ms`.
+/// Decimals of a value below 1 that leave so many digits that matter.
+fn small(size: f64, digits: usize) -> usize {
+    let zeros = -libm::floor(libm::log10(size)) as usize - 1;
+    zeros + digits
+}
+
+/// A time, to four digits, without those that are 0: in seconds, or if it is shorter than a hundredth of one in the unit that suits.
 pub(crate) fn seconds(s: f64) -> String {
-    let units = [(1.0, "s"), (1e3, "ms"), (1e6, "us"), (1e9, "ns")];
-    let least = |(times, _): &(f64, &str)| s == 0.0 || s.abs() * times >= 0.001;
-    let (times, unit) = units.into_iter().find(least).unwrap_or((1e9, "ns"));
+    const UNITS: [(f64, f64, &str); 4] = [
+        (0.01, 1.0, "s"),
+        (1e-4, 1e3, "ms"),
+        (1e-7, 1e6, "us"),
+        (0.0, 1e9, "ns"),
+    ];
+    let fits = UNITS
+        .iter()
+        .find(|(least, ..)| s.abs() >= *least && s != 0.0);
+    let (_, times, unit) = fits.unwrap_or(&UNITS[0]);
     let text = number(s * times);
     let digits = match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.'),
         false => &text,
     };
     format!("{digits} {unit}")
+}
+
+/// Bytes as makers of drives count them, in GB, or the unit that suits what is less.
+pub(crate) fn decimal_bytes(bytes: u64) -> String {
+    let bytes = bytes as f64;
+    let (times, unit) = match bytes {
+        _ if bytes >= 1e9 => (1e9, "GB"),
+        _ if bytes >= 1e6 => (1e6, "MB"),
+        _ => (1e3, "kB"),
+    };
+    format!("{} {unit}", number(bytes / times))
 }
 
 /// Three digits that matter; more only before the point.
@@ -40,7 +65,7 @@ pub(crate) fn rough(value: f64) -> String {
         _ if size >= 0.09995 => 3,
         _ if size >= 0.009_995 => 4,
         _ if size >= 0.0009995 => 5,
-        _ => return format!("{value:.1e}"),
+        _ => small(size, 2),
     };
     format!("{value:.decimals$}")
 }
@@ -128,7 +153,8 @@ mod tests {
             (17.4567, "17.46"),
             (170.55, "170.6"),
             (17_522.4, "17522"),
-            (0.00002, "2.00e-5"),
+            (0.00002, "0.0000200"),
+            (0.000_715_4, "0.000715"),
         ];
         for (value, text) in cases {
             assert_eq!(number(value), text);
@@ -153,19 +179,25 @@ mod tests {
         assert_eq!(
             [0.0, 0.012_34, 0.003_532, 0.00002, 1.234, 45.67, 999.6].map(rough),
             [
-                "0.00", "0.0123", "0.00353", "2.0e-5", "1.23", "45.7", "1,000"
+                "0.00", "0.0123", "0.00353", "0.000020", "1.23", "45.7", "1,000"
             ]
         );
         assert_eq!([1.189, 12.34, 123.4].map(times), ["1.19×", "12.3×", "123×"]);
     }
 
     #[test]
-    fn no_time_is_told_with_an_exponent() {
-        let times = [0.0, 7.15e-4, 5.89e-7, 2e-10, 0.001, 0.023, 4.758, 12.5];
+    fn bytes_have_the_unit_that_suits() {
+        let sizes = [2_048, 2_050_000, 1_000_204_886_016].map(decimal_bytes);
+        assert_eq!(sizes, ["2.048 kB", "2.050 MB", "1000 GB"]);
+    }
+
+    #[test]
+    fn short_times_have_another_unit() {
+        let times = [0.0, 0.01, 5.985, 0.009_999, 0.000_715, 0.000_05, 2e-8].map(seconds);
         let texts = [
-            "0 s", "0.715 ms", "0.589 us", "0.2 ns", "0.001 s", "0.023 s", "4.758 s", "12.5 s",
+            "0 s", "0.01 s", "5.985 s", "9.999 ms", "0.715 ms", "50 us", "20 ns",
         ];
-        assert_eq!(times.map(seconds), texts);
+        assert_eq!(times, texts);
     }
 
     #[test]

@@ -400,15 +400,15 @@ pub struct Traced {
 /// What an open load asks for, and about what the drives can do, found out before the run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Demand {
-    /// Requests that come per second, over the whole load.
+    /// Reads and writes that come per second, over the whole load; others wait for no queue.
     pub offered_rps: f64,
     /// Megabytes (10^6) that they are about, per second.
     pub offered_mb_s: f64,
-    /// Requests per second in the busiest tenth of the load.
+    /// Reads and writes per second in the busiest tenth of the load.
     pub busiest_rps: f64,
     /// Megabytes per second in that tenth.
     pub busiest_mb_s: f64,
-    /// Requests per second that the drives answer under constant pressure, estimated from a sample.
+    /// Reads and writes per second that the drives answer under constant pressure, estimated from a sample of all requests.
     pub ability_rps: f64,
     /// Megabytes per second of that.
     pub ability_mb_s: f64,
@@ -418,6 +418,28 @@ pub struct Demand {
     /// begin then.
     #[serde(skip)]
     pub faults_begin_s: Option<f64>,
+}
+
+/// How far a run had come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// So much of it was done.
+    pub done: f64,
+    /// Of so much, where that is known.
+    pub all: Option<f64>,
+    /// Of what.
+    pub unit: &'static str,
+}
+
+/// A part of an open load that the drives cannot keep up with, found out before the run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Burst {
+    /// When the queue begins to grow, from the first request on.
+    pub begin_s: f64,
+    /// How long it grows.
+    pub lasts_s: f64,
+    /// What comes meanwhile over what can be done.
+    pub load_factor: f64,
 }
 
 impl Demand {

@@ -57,7 +57,7 @@ impl Observer for () {}
 /// What the outside may do to a run, and learn of it, while it goes on.
 #[derive(Default)]
 pub struct Control {
-    /// Set it and the run ends at the next look, some thousand events later at most.
+    /// Set it and the run ends after the next event.
     pub stop: AtomicBool,
     /// Requests answered so far, over all runs that share this.
     pub replied: AtomicU64,
@@ -72,8 +72,9 @@ pub(crate) const END: Instant = Instant(3 << 61);
 /// Actions that there is room for from the start; merged commands have many parts.
 const ACTIONS: usize = 64;
 
-/// Events between two looks at the outside.
-const LOOK_EVERY: u64 = 4_096;
+/// Events between two tellings of how far a run has come. It is looked at after each event whether it is to stop, since one may take long: a
+/// scheduler may have a million places to choose among.
+const TELL_EVERY: u64 = 4_096;
 
 /// The drives below, and when each is due.
 struct Drives<'a> {
@@ -142,7 +143,7 @@ pub fn run(
     let mut drives = Drives::new(drives);
     let mut actions = Vec::with_capacity(ACTIONS);
     let (mut events, mut reported) = (0_u64, stack.replied());
-    let mut stopping = false;
+    let mut over = false;
     while let Some((due, source)) = earliest(stack, &drives.due, workload) {
         assert!(due >= now, "an event at {due} comes after {now}");
         now = due;
@@ -155,18 +156,18 @@ pub fn run(
         drives.settle();
         observer.settled(now, stack);
         events += 1;
-        if events.is_multiple_of(LOOK_EVERY) {
+        if events.is_multiple_of(TELL_EVERY) {
             control
                 .replied
                 .fetch_add(stack.replied() - reported, Ordering::Relaxed);
             reported = stack.replied();
-            stopping = control.stop.load(Ordering::Relaxed) || observer.over(now);
+            over = observer.over(now);
         }
         if now >= END {
             break;
         }
         // A run that is cut short always leaves a request unanswered: that is how its results are told from whole ones.
-        if stopping && stack.pending() > 0 {
+        if (over || control.stop.load(Ordering::Relaxed)) && stack.pending() > 0 {
             break;
         }
     }

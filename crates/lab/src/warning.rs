@@ -118,6 +118,12 @@ words! {
         HoldsAll = "holds-all",
         /// A cache that tells sequences from the rest has none to tell.
         WithoutSequences = "without-sequences",
+        /// Schedulers for writes whose place is left open have none to decide on.
+        NothingOpen = "nothing-open",
+        /// A cache cut reads into pieces, each a read of the drives.
+        CutReads = "cut-reads",
+        /// An array was without a drive when the run ended.
+        Degraded = "degraded",
         /// Drives could not be rebuilt as fast as was asked, or there was nothing to rebuild.
         Rebuild = "rebuild",
         /// A write buffer kept all that was written, took none of it, or gave some of it up.

@@ -331,3 +331,55 @@ fn under_nohup_a_closed_terminal_stops_nothing() {
     send(&child, "TERM");
     assert_eq!(ended(child).status.code(), Some(4));
 }
+
+/// A decision among so many places takes tens of milliseconds, and it is not waited for thousands of them.
+#[test]
+fn a_scheduler_that_is_slow_to_decide_ends_soon() {
+    let load = "ranges:within=span:span_blocks=100000:depth=4";
+    let words = [
+        "run",
+        "--workload",
+        load,
+        "--drive",
+        "hp-c2247a",
+        "--sched",
+        "expand",
+    ];
+    let child = started("", &words);
+    let_work(&child, Duration::from_millis(500));
+    send(&child, "TERM");
+    let since = Instant::now();
+    ended(child);
+    assert!(
+        since.elapsed() < Duration::from_secs(30),
+        "{:?}",
+        since.elapsed()
+    );
+}
+
+#[test]
+fn transactions_and_hosts_say_how_far_they_came() {
+    for (load, unit) in [
+        (
+            "tpcb:transactions=1000000000",
+            " of 1,000,000,000 transactions.",
+        ),
+        (
+            "host:beside=1r1w-rand:seconds=1000000:memory=64MiB",
+            " of 1,000,000 seconds.",
+        ),
+    ] {
+        let words = ["run", "--workload", load, "--drive", "desktop-7200-90mb"];
+        let child = started("", &[&words[..], &["--format", "json"]].concat());
+        let_work(&child, Duration::from_millis(500));
+        send(&child, "INT");
+        let output = ended(child);
+        let found: Value = serde_json::from_str(&given(&output)).expect("results");
+        let headline = found["verdict"]["headline"].as_str().expect("a headline");
+        assert!(
+            headline.contains(" Interrupted after "),
+            "{load}: {headline}"
+        );
+        assert!(headline.ends_with(unit), "{load}: {headline}");
+    }
+}

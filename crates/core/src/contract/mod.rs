@@ -142,6 +142,14 @@ impl Merging {
 /// Said on the card of a scheduler that goes by classes and levels of streams, among what it asks: else they would be told in vain.
 pub const LEVELS: &str = "claims.level";
 
+/// Said on the card of a scheduler that decides as another does but for writes whose place is left open, among what it asks; and on the card of a placement
+/// that leaves such places open.
+pub const OPEN: &str = "place.open";
+
+/// Said on the card of a scheduler that decides as another does but for range writes, among what it asks; and on the card of a placement that makes such of
+/// other writes. A load may make them, too.
+pub const OFFERED: &str = "place.offered";
+
 /// Said on the card of a placement that writes where its clients do, and so keeps to the zones of a drive, among what it asks. All others are
 /// refused over drives with zones: they write in an order of their own.
 pub const ZONES: &str = "drive.zones";

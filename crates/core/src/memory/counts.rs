@@ -23,6 +23,8 @@ pub(super) struct Counts {
     pub(super) missed: u64,
     pub(super) staged: u64,
     pub(super) passed: u64,
+    pub(super) cut_reads: u64,
+    pub(super) cut_pieces: u64,
     pub(super) ahead: u64,
     pub(super) useful: u64,
     pub(super) late: u64,
@@ -84,6 +86,8 @@ impl Counts {
             self.missed,
             self.staged,
             self.passed,
+            self.cut_reads,
+            self.cut_pieces,
         ];
         let prefetch = [self.ahead, self.useful, self.late, self.wasted];
         let mut all = |key, measures: &'static [Measure], numbers: &[u64]| {

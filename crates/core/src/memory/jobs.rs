@@ -85,7 +85,7 @@ impl Memory {
             self.lines.counts.passed += 1;
             return self.read_around(now, asked, request);
         }
-        let before = self.lines.lent;
+        let (before, turn) = (self.lines.lent, self.turn);
         let mut run: Option<Run> = None;
         let tracks = (end - 1) / shape.track - first / shape.track + 1;
         for (track, mask) in shape.tracks(first, end) {
@@ -114,6 +114,11 @@ impl Memory {
             }
         }
         self.begin_job(run, Some(asked), request);
+        let pieces = self.turn.wrapping_sub(turn);
+        if pieces > 1 {
+            self.lines.counts.cut_reads += 1;
+            self.lines.counts.cut_pieces += u64::from(pieces);
+        }
         self.bring_wanted(request);
         let is_hit = self.asked[asked as usize].remaining == 0;
         self.lines.counts.read_hits += u64::from(is_hit);

@@ -232,6 +232,21 @@ fn pages_are_counted_once_each() {
     assert_eq!(of("prefetch", &ahead), [8, 1, 1, 6]);
 }
 
+/// Of three lines the second is there: what is before it and what is behind it is a read of the drives each.
+#[test]
+fn reads_that_are_cut_are_counted() {
+    let mut played = Played::new(10, "lru", "none");
+    let cut = |played: &Played| ["cut_reads", "cut_pieces"].map(|name| played.told("cache", name));
+    for job in submitted(&played.ask(1, Op::Read, 64, 8)) {
+        played.end(job, Status::Done);
+    }
+    assert_eq!(cut(&played), [0, 0]);
+    let jobs = submitted(&played.ask(2, Op::Read, 0, 192));
+    let pieces: Vec<_> = jobs.iter().map(|job| job.extent).collect();
+    assert_eq!(pieces, [between(0, 64), between(128, 192)]);
+    assert_eq!(cut(&played), [1, 2]);
+}
+
 /// One read of eight tracks: a sequence from the fourth on, which misses once, as the prefetcher then wants the rest.
 #[test]
 fn a_long_read_is_a_sequence_that_misses_once() {

@@ -16,7 +16,7 @@ use super::eager::prepare::{AGING, CHUNK, COMPACT, Setup};
 use super::eager::store::{HOME, MAP, NVRAM, PORTIONS, REGION, STATIONS};
 use super::eager::volume::Volume;
 use super::striping::{UNIT, drives_of, unit_in_chunks};
-use crate::contract::Placement;
+use crate::contract::{OPEN, Placement};
 use crate::maplog::Spread;
 use crate::registry::{Knob, Knobs, Spec, VolumeEnv, VolumeError};
 use crate::units::{BLOCK_BYTES, Blocks};
@@ -92,7 +92,7 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
         COMPACT,
     ],
     measures: &[],
-    asks: &["oracle"],
+    asks: &["oracle", OPEN],
     prepared: true,
     build,
 };

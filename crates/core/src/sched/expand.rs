@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use slab::Slab;
 
-use crate::contract::{Arm, Geometry, Next, Scheduler, View};
+use crate::contract::{Arm, Geometry, Next, OFFERED, Scheduler, View};
 use crate::ids::IoId;
 use crate::io::Io;
 use crate::measure::{Measure, Tell};
@@ -357,7 +357,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
         ),
     ],
     measures: &MEASURES,
-    asks: &["oracle"],
+    asks: &["oracle", OFFERED],
     prepared: false,
     build: Expand::boxed,
 };

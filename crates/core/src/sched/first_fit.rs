@@ -9,7 +9,7 @@
 //! implementation. Cost: that of `base`, and O(log n) of `n` ranges for a place.
 
 use super::expand::{BASES, MEASURES, Places, over};
-use crate::contract::Scheduler;
+use crate::contract::{OFFERED, Scheduler};
 use crate::registry::{Knob, Spec};
 
 pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
@@ -24,7 +24,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
         "which scheduler chooses among what waits",
     )],
     measures: &MEASURES,
-    asks: &["oracle"],
+    asks: &["oracle", OFFERED],
     prepared: false,
     build: |knobs, env| over(knobs.choice("base"), Places::First, env),
 };

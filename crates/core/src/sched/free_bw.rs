@@ -17,7 +17,7 @@
 //! read, and for each write one search for a slot with the read's start as its bound.
 
 use super::sweep::{self, Waiting};
-use crate::contract::{Next, Scheduler, View};
+use crate::contract::{Next, OPEN, Scheduler, View};
 use crate::io::Io;
 use crate::position::Candidate;
 use crate::registry::Spec;
@@ -143,7 +143,7 @@ pub(super) static FREEBW_SATF: Spec<dyn Scheduler> = Spec {
     source: SOURCE,
     knobs: &[],
     measures: &[],
-    asks: &["oracle"],
+    asks: &["oracle", OPEN],
     prepared: false,
     build: |_, _| Ok(Box::new(FreeBw::new(Order::Satf))),
 };
@@ -155,7 +155,7 @@ pub(super) static FREEBW_SCAN: Spec<dyn Scheduler> = Spec {
     source: SOURCE,
     knobs: &[],
     measures: &[],
-    asks: &["oracle"],
+    asks: &["oracle", OPEN],
     prepared: false,
     build: |_, _| Ok(Box::new(FreeBw::new(Order::Scan))),
 };
@@ -167,7 +167,7 @@ pub(super) static FREEBW_HYBRID: Spec<dyn Scheduler> = Spec {
     source: SOURCE,
     knobs: &[],
     measures: &[],
-    asks: &["oracle"],
+    asks: &["oracle", OPEN],
     prepared: false,
     build: |_, _| Ok(Box::new(FreeBw::new(Order::Hybrid))),
 };

@@ -43,7 +43,7 @@
 //! Lumb and others, OSDI 2000. Cost: that of FreeBW-SATF, and a search for a slot that stops at what a write may take.
 
 use super::sweep::{self, Waiting};
-use crate::contract::{Arm, Next, Scheduler, View};
+use crate::contract::{Arm, Next, OPEN, Scheduler, View};
 use crate::io::Io;
 use crate::op::Op;
 use crate::position::{Candidate, Choice, FreePlace};
@@ -345,7 +345,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
         ),
     ],
     measures: &[],
-    asks: &["oracle"],
+    asks: &["oracle", OPEN],
     prepared: false,
     build: |knobs, _| Ok(Box::new(GapSatf::new(knobs))),
 };

@@ -4,7 +4,7 @@
 //! every one of them. Source: Zhang, Yu, Krishnamurthy and Wang, FAST 2002, section 4.1. Cost: as SATF.
 
 use super::sweep::Waiting;
-use crate::contract::{Next, Scheduler, View};
+use crate::contract::{Next, OPEN, Scheduler, View};
 use crate::io::Io;
 use crate::registry::Spec;
 use crate::stream::Streams;
@@ -48,7 +48,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     source: "Zhang, Yu, Krishnamurthy and Wang, Configuring and scheduling an eager-writing disk array, FAST 2002",
     knobs: &[],
     measures: &[],
-    asks: &["oracle"],
+    asks: &["oracle", OPEN],
     prepared: false,
     build: |_, _| Ok(Box::<ReadFirst>::default()),
 };

@@ -11,7 +11,7 @@
 //! stops at the read's time.
 
 use super::sweep::Waiting;
-use crate::contract::{Next, Scheduler, View};
+use crate::contract::{Next, OPEN, Scheduler, View};
 use crate::io::Io;
 use crate::registry::Spec;
 use crate::stream::Streams;
@@ -59,7 +59,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     source: "Zhang, Yu, Krishnamurthy and Wang, Configuring and scheduling an eager-writing disk array, FAST 2002",
     knobs: &[],
     measures: &[],
-    asks: &["oracle"],
+    asks: &["oracle", OPEN],
     prepared: false,
     build: |_, _| Ok(Box::<SatfEw>::default()),
 };

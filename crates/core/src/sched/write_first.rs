@@ -7,7 +7,7 @@
 //! Source: Zhang, Yu, Krishnamurthy and Wang, FAST 2002, section 4.1. Cost: as SATF.
 
 use super::sweep::Waiting;
-use crate::contract::{Next, Scheduler, View};
+use crate::contract::{Next, OPEN, Scheduler, View};
 use crate::io::Io;
 use crate::position::Candidate;
 use crate::registry::{Knob, Knobs, Spec};
@@ -115,7 +115,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
         "milliseconds after which a read goes before all writes; 0 is never",
     )],
     measures: &[],
-    asks: &["oracle"],
+    asks: &["oracle", OPEN],
     prepared: false,
     build: |knobs, _| Ok(Box::new(WriteFirst::new(knobs))),
 };

@@ -302,6 +302,11 @@ impl Machine {
         &self.streams
     }
 
+    /// When it ends at the latest.
+    pub fn end(&self) -> Instant {
+        self.settings.end
+    }
+
     /// When something happens next, as far as is known.
     #[inline]
     pub fn due(&self) -> Option<Instant> {

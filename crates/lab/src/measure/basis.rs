@@ -7,6 +7,7 @@
 use std::cmp::Ordering;
 
 use super::BATCHES;
+use crate::outcome::{Burst, Progress};
 
 /// What a run is judged by.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,6 +22,10 @@ pub struct Basis {
     pub wrong_blocks: u64,
     /// Whether anything went wrong on its drives; `None` where nothing was to.
     pub met_faults: Option<bool>,
+    /// The burst of its load that the drives cannot keep up with, though they do with the rest.
+    pub burst: Option<Burst>,
+    /// Of a run that was interrupted: how far it had come.
+    pub interrupted: Option<Progress>,
 }
 
 /// A run that failed a greater share of its measured reads and writes is compared with none: it has no 99th percentile.

@@ -65,8 +65,7 @@ impl Measured {
 
     /// The arrival from which on it was looked at whether the queue grew.
     pub(crate) fn growth_from(&self) -> Instant {
-        let [(first, _), ..] = self.recorder.telling().noted;
-        first
+        self.recorder.telling().noted[0].at
     }
 
     /// When the measured part began.
@@ -81,8 +80,7 @@ impl Measured {
             batches_ms: self.batch_means_ms(),
             measured: self.both.count() + failed,
             failed,
-            wrong_blocks: 0,
-            met_faults: None,
+            ..Basis::default()
         }
     }
 

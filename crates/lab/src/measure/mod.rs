@@ -119,10 +119,20 @@ impl Default for Recorded {
     }
 }
 
+/// The length of the queue at an arrival. Flushes and discards are in no queue of a scheduler, and are not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Level {
+    at: Instant,
+    /// Reads and writes that are in the system.
+    waiting: u64,
+    /// Reads and writes that have come so far.
+    came: u64,
+}
+
 /// The length of the queue at some arrivals, from one of them to the last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Levels {
-    noted: [(Instant, u64); LEVELS],
+    noted: [Level; LEVELS],
     count: usize,
     /// The number of the request at whose arrival the first is noted, and of that at which the next is.
     first: u64,
@@ -140,7 +150,7 @@ impl Levels {
     }
 
     /// Notes the length of the queue at an arrival; `requests` come in all.
-    fn note(&mut self, level: (Instant, u64), requests: u64) {
+    fn note(&mut self, level: Level, requests: u64) {
         self.noted[self.count] = level;
         self.count += 1;
         let others = u128::from((requests - self.first).saturating_sub(1));
@@ -153,18 +163,21 @@ impl Levels {
         };
     }
 
-    /// By how many requests a second it grew, if it grew all the time; `requests` come in all.
-    fn growth_rps(&self, requests: u64) -> Option<f64> {
+    /// By how many reads and writes a second it grew, if it grew all the time.
+    fn growth_rps(&self) -> Option<f64> {
         // Fewer arrivals than levels tell nothing.
         if self.count < LEVELS {
             return None;
         }
-        let least = GROWTH_MIN * (requests - self.first) as f64 / (LEVELS - 1) as f64;
-        let grew = |pair: &[(Instant, u64)]| pair[1].1 as f64 - pair[0].1 as f64 >= least.max(1.0);
+        let grew = |pair: &[Level]| {
+            let least = GROWTH_MIN * (pair[1].came - pair[0].came) as f64;
+            pair[1].waiting as f64 - pair[0].waiting as f64 >= least.max(1.0)
+        };
         let [first, .., last] = self.noted;
-        let seconds = last.0.since(first.0).0 as f64 / 1e9;
-        let grows = last.1 >= GROWTH_QUEUE_MIN && seconds > 0.0 && self.noted.windows(2).all(grew);
-        grows.then(|| (last.1 - first.1) as f64 / seconds)
+        let seconds = last.at.since(first.at).0 as f64 / 1e9;
+        let long = last.waiting >= GROWTH_QUEUE_MIN && seconds > 0.0;
+        let grows = long && self.noted.windows(2).all(grew);
+        grows.then(|| (last.waiting - first.waiting) as f64 / seconds)
     }
 }
 
@@ -196,6 +209,8 @@ pub struct Recorder {
     /// Of these, by `Op` code.
     present: [u64; Op::ALL.len()],
     queue_max: u64,
+    /// Reads and writes that have come.
+    came: u64,
     /// Requests in the system, integrated over the time of the measured part.
     request_ns: u128,
     integrated: Instant,
@@ -255,6 +270,7 @@ impl Recorder {
             answered: 0,
             bytes: 0,
             in_system: 0,
+            came: 0,
             present: [0; Op::ALL.len()],
             queue_max: 0,
             request_ns: 0,
@@ -313,9 +329,9 @@ impl Recorder {
         self.end(end).run(label, config)
     }
 
-    /// By how many requests a second the queue grew, if it grew all the time.
+    /// By how many reads and writes a second the queue grew, if it grew all the time.
     fn growth_rps(&self) -> Option<f64> {
-        self.telling().growth_rps(self.window.requests)
+        self.telling().growth_rps()
     }
 
     /// The levels that tell growth: too few arrivals behind faults tell nothing.
@@ -336,9 +352,14 @@ impl Recorder {
             self.behind = Levels::from(number);
             self.faults_begin = Instant::NEVER;
         }
+        let level = Level {
+            at: now,
+            waiting: self.present[Op::Read as usize] + self.present[Op::Write as usize],
+            came: self.came,
+        };
         for levels in [&mut self.levels, &mut self.behind] {
             if number >= levels.next {
-                levels.note((now, self.in_system), self.window.requests);
+                levels.note(level, self.window.requests);
             }
         }
     }
@@ -420,6 +441,7 @@ impl Observer for Recorder {
         self.integrate(now);
         self.in_system += 1;
         self.present[request.op as usize] += 1;
+        self.came += u64::from(matches!(request.op, Op::Read | Op::Write));
         self.queue_max = self.queue_max.max(self.in_system);
         if self.since.is_none() && request.id.0 >= self.window.warmup {
             self.begin(now);

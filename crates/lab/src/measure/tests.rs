@@ -125,25 +125,40 @@ fn tails_have_intervals_that_requests_alike_widen() {
     );
 }
 
+/// A thousand requests come in each second.
+fn level(second: u64, waiting: u64) -> Level {
+    Level {
+        at: Instant(second * 1_000_000_000),
+        waiting,
+        came: 1_000 * second,
+    }
+}
+
 #[test]
 fn a_queue_that_grows_all_the_time_is_told_from_one_that_fluctuates() {
     let levels = |lengths: [u64; LEVELS]| Levels {
-        noted: std::array::from_fn(|index| (Instant(index as u64 * 1_000_000_000), lengths[index])),
+        noted: std::array::from_fn(|index| level(index as u64, lengths[index])),
         count: LEVELS,
         ..Levels::default()
     };
-    let grows = |lengths| levels(lengths).growth_rps(4_000);
+    let grows = |lengths| levels(lengths).growth_rps();
     assert_eq!(grows([0, 500, 1_000, 1_500, 2_000]), Some(500.0));
     assert_eq!(grows([10, 30, 50, 70, 90]), Some(20.0));
     // Falls in one quarter; grows by less than a fiftieth; stays short.
     assert_eq!(grows([0, 500, 400, 1_500, 2_000]), None);
     assert_eq!(grows([100, 110, 120, 130, 140]), None);
-    assert_eq!(levels([0, 2, 4, 6, 63]).growth_rps(40), None);
+    let few = |lengths: [u64; LEVELS]| {
+        let mut few = levels(lengths);
+        few.noted.iter_mut().for_each(|level| level.came /= 100);
+        few.growth_rps()
+    };
+    assert_eq!(few([0, 2, 4, 6, 63]), None);
+    assert_eq!(few([0, 2, 4, 6, 64]), Some(16.0));
     let early = Levels {
         count: 4,
         ..levels([0, 500, 1_000, 1_500, 2_000])
     };
-    assert_eq!(early.growth_rps(4_000), None);
+    assert_eq!(early.growth_rps(), None);
 }
 
 /// Batches that are all alike have no spread; requests drawn independently still have.
@@ -161,13 +176,13 @@ fn a_tail_is_never_surer_than_of_independent_requests() {
 #[test]
 fn a_queue_that_takes_less_than_a_fiftieth_of_what_comes_does_not_grow() {
     let levels = |lengths: [u64; LEVELS]| Levels {
-        noted: std::array::from_fn(|index| (Instant(index as u64 * 1_000_000_000), lengths[index])),
+        noted: std::array::from_fn(|index| level(index as u64, lengths[index])),
         count: LEVELS,
         ..Levels::default()
     };
     // 1,000 requests come between two levels: 20 of them.
-    assert_eq!(levels([0, 20, 40, 60, 80]).growth_rps(4_000), Some(20.0));
-    assert_eq!(levels([0, 20, 40, 60, 79]).growth_rps(4_000), None);
+    assert_eq!(levels([0, 20, 40, 60, 80]).growth_rps(), Some(20.0));
+    assert_eq!(levels([0, 20, 40, 60, 79]).growth_rps(), None);
 }
 
 #[test]
@@ -181,7 +196,7 @@ fn the_queue_is_noted_from_the_first_measured_arrival_to_the_last() {
         let now = Instant(number * 1_000_000);
         recorder.arrived(now, &Request::new(number, Op::Read, 0, 8, now));
     }
-    let lengths = recorder.levels.noted.map(|(_, length)| length);
+    let lengths = recorder.levels.noted.map(|level| level.waiting);
     assert_eq!(lengths, [101, 350, 600, 850, 1_100]);
     assert_eq!(recorder.growth_rps(), Some(999.0 / 0.999));
 }
@@ -200,9 +215,10 @@ fn a_queue_that_begins_to_grow_where_faults_begin_is_looked_at_from_there_on() {
             recorder.arrived(now, &Request::new(number, Op::Read, 0, 8, now));
             if number < slow_from {
                 recorder.in_system = 0;
+                recorder.present = [0; Op::ALL.len()];
             }
         }
-        let lengths = recorder.telling().noted.map(|(_, length)| length);
+        let lengths = recorder.telling().noted.map(|level| level.waiting);
         (recorder.growth_rps(), lengths)
     };
     let whole = (None, [1, 1, 1, 100, 350]);
@@ -611,4 +627,24 @@ fn flushes_have_times_of_their_own() {
     assert!((flushes.mean - 40.0).abs() < 1e-9, "{flushes:?}");
     assert_eq!(flushes.ci95, None);
     assert!((run.response_ms.mean - 3.0).abs() < 1e-9, "{run:?}");
+}
+
+/// Three of four requests are flushes, which no scheduler has in a queue.
+#[test]
+fn flushes_are_no_queue() {
+    let window = Window {
+        requests: 1_000,
+        warmup: 0,
+    };
+    let mut recorder = Recorder::new(window, 1, None);
+    for number in 0..1_000 {
+        let now = Instant(number * 1_000_000);
+        let op = match number % 4 {
+            0 => Op::Write,
+            _ => Op::Flush,
+        };
+        recorder.arrived(now, &Request::new(number, op, 0, 8, now));
+    }
+    let growth = recorder.growth_rps().expect("none is answered");
+    assert!((growth / 250.0 - 1.0).abs() < 0.01, "{growth}");
 }

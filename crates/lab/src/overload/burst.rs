@@ -25,6 +25,7 @@ use crate::error::RunError;
 use crate::grid::Point;
 use crate::load::LoadedTrace;
 use crate::number::{duration, list, number, times};
+use crate::outcome;
 use crate::prepare;
 use crate::sim::Control;
 use crate::warning::{Warning, WarningKind};
@@ -44,9 +45,9 @@ struct Burst {
     begin_s: f64,
     /// How long it grows.
     lasts_s: f64,
-    /// Requests that come per second while it grows.
+    /// Reads and writes that come per second while it grows.
     rps: f64,
-    /// Requests like these that the drives can do per second.
+    /// Reads and writes like these that the drives can do per second.
     ability_rps: f64,
     /// Requests that wait when it is longest.
     longest: f64,
@@ -65,7 +66,7 @@ pub(super) fn warning(
     trace: Option<&LoadedTrace>,
     foreseen: &Foreseen,
     control: &Control,
-) -> Result<Option<Warning>, RunError> {
+) -> Result<Option<(outcome::Burst, Warning)>, RunError> {
     let arrivals = &foreseen.offered.arrivals;
     let suspected = suspected(arrivals, foreseen.demand.ability_rps);
     if suspected.is_empty() {
@@ -85,7 +86,10 @@ pub(super) fn warning(
     let worst = bursts
         .into_iter()
         .max_by(|one, other| one.wait_s().total_cmp(&other.wait_s()));
-    Ok(worst.map(|burst| Warning::new(WarningKind::Burst, burst.words()).of_run(&point.label)))
+    Ok(worst.map(|burst| {
+        let warning = Warning::new(WarningKind::Burst, burst.words()).of_run(&point.label);
+        (burst.told(), warning)
+    }))
 }
 
 /// The intervals in which a queue grows.
@@ -126,11 +130,10 @@ fn confirmed(arrivals: &Arrivals, swell: &Swell, own_rps: f64, warmup: u64) -> O
     }
     let interval_s = arrivals.interval_s();
     let lasts_s = growth(&swell).len() as f64 * interval_s;
-    let came = arrivals.numbers(growth(&swell));
     Some(Burst {
         begin_s: swell.there.start as f64 * interval_s,
         lasts_s,
-        rps: (came.end - came.start) as f64 / lasts_s,
+        rps: arrivals.moved(growth(&swell)) as f64 / lasts_s,
         ability_rps: own_rps,
         longest: swell.longest,
         drain_s: (swell.there.end - swell.peak - 1) as f64 * interval_s + swell.rest / own_rps,
@@ -147,6 +150,15 @@ impl Burst {
         self.longest / self.ability_rps
     }
 
+    /// What a headline says of it.
+    fn told(&self) -> outcome::Burst {
+        outcome::Burst {
+            begin_s: self.begin_s,
+            lasts_s: self.lasts_s,
+            load_factor: self.rps / self.ability_rps,
+        }
+    }
+
     fn words(&self) -> String {
         // The half of them that waits longest is surely behind all others.
         let tails = TAILS
@@ -156,7 +168,7 @@ impl Burst {
         let tell = if tails.is_empty() { "tells" } else { "tell" };
         tails.push("the longest response time".to_owned());
         format!(
-            "for {}, from {} after the first request on, requests come at {} what the drives can do, {} a second against about \
+            "for {}, from {} after the first request on, reads and writes come at {} what the drives can do, {} a second against about \
              {}: the queue grows to about {:.0} requests and needs about {} to drain; {} % of the measured requests come before it has, \
              so {} {tell} of this burst",
             rounded(self.lasts_s),
@@ -173,6 +185,6 @@ impl Burst {
 }
 
 /// Seconds in words; fractions are below what the estimate can tell.
-fn rounded(seconds: f64) -> String {
+pub(crate) fn rounded(seconds: f64) -> String {
     duration(libm::round(seconds))
 }

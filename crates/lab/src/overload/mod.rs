@@ -1,7 +1,7 @@
 //! Whether an open load asks for more than the drives can do, said before anything long is simulated.
 //!
 //! Requests of an open load come whatever the drives do. If more come than are served, the queue grows as long as the load
-//! lasts, and response times tell its length and nothing else. So what is offered (over the whole load, and over its busiest
+//! lasts, and response times tell its length and nothing else. Those in a queue are reads and writes: a flush or discard passes schedulers by. So what is offered of these (over the whole load, and over its busiest
 //! tenth) is held against what [`ability`] finds. A pass over the load costs some tens of nanoseconds a request; of a
 //! synthetic load the first [`SYNTHETIC_MAX`] requests stand for all.
 //!
@@ -12,6 +12,8 @@
 mod arrivals;
 mod burst;
 
+pub(crate) use burst::rounded;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,6 +21,7 @@ use std::sync::atomic::Ordering;
 
 use nearslot_core::config::Assembly;
 use nearslot_core::contract::Placement;
+use nearslot_core::op::Op;
 use nearslot_core::request::Request;
 use nearslot_core::units::Instant;
 use rayon::prelude::*;
@@ -30,7 +33,7 @@ use crate::grid::Point;
 use crate::load::LoadedTrace;
 use crate::memo::SHARED;
 use crate::number::{number, times};
-use crate::outcome::Demand;
+use crate::outcome::{Burst, Demand};
 use crate::prepare::{self, Prepared};
 use crate::scenario::Load;
 use crate::sim::Control;
@@ -84,6 +87,7 @@ impl Offered {
                 load_factor: self.rps / ability.rps,
                 faults_begin_s: later.then_some(faults_begin.0 as f64 / 1e9),
             },
+            burst: None,
         }
     }
 }
@@ -92,6 +96,8 @@ impl Offered {
 pub(crate) struct Foreseen {
     /// What its load asks for, and what can be done.
     pub(crate) demand: Demand,
+    /// A part of its load that is too much, where the whole is not.
+    pub(crate) burst: Option<Burst>,
     /// What its load was found to ask for; runs under one load share it.
     offered: Arc<Offered>,
 }
@@ -216,15 +222,17 @@ fn look_over(workload: &mut dyn Workload, count: u64) -> Option<Offered> {
     let (mut arrivals, mut sample) = (Arrivals::default(), Vec::new());
     for number in 0..count {
         let request = next(workload)?;
-        arrivals.record(request.arrived.0, request.extent.len.bytes());
+        let moves = matches!(request.op, Op::Read | Op::Write);
+        let bytes = moves.then(|| request.extent.len.bytes());
+        arrivals.record(request.arrived.0, bytes);
         if is_sampled(number, count) {
             sample.push(request);
         }
     }
     let seconds = (arrivals.last.checked_sub(arrivals.first?)?) as f64 / 1e9;
-    let (requests, bytes) = arrivals.total();
+    let (_, requests, bytes) = arrivals.total();
     let (busy_requests, busy_bytes, busy_seconds) = arrivals.busiest_tenth();
-    let enough = count >= 4 * ability::STRETCHES && seconds > 0.0;
+    let enough = count >= 4 * ability::STRETCHES && seconds > 0.0 && requests > 0;
     enough.then(|| Offered {
         rps: requests as f64 / seconds,
         mb_s: bytes as f64 / 1e6 / seconds,
@@ -243,14 +251,14 @@ fn look_over(workload: &mut dyn Workload, count: u64) -> Option<Offered> {
 /// A long load offers clearly too much, and nobody said that it is to be run.
 pub(crate) fn say(
     (points, trace): (&[Point], Option<&LoadedTrace>),
-    foreseen: &[Option<Foreseen>],
+    foreseen: &mut [Option<Foreseen>],
     (overload, tell): (Overload, Option<fn(&str)>),
     control: &Control,
 ) -> Result<Vec<Warning>, RunError> {
     if overload == Overload::Stop {
         refuse(points, foreseen)?;
     }
-    let of = |(point, foreseen): (&Point, &Option<Foreseen>)| match foreseen {
+    let of = |(point, foreseen): (&Point, &mut Option<Foreseen>)| match foreseen {
         Some(foreseen) => {
             let warnings = warnings(point, trace, foreseen, control)?;
             let reserved = warnings.into_iter().map(|one| reserved(one, foreseen));
@@ -258,7 +266,7 @@ pub(crate) fn say(
         }
         None => Ok(Vec::new()),
     };
-    let runs = points.par_iter().zip(foreseen);
+    let runs = points.par_iter().zip(foreseen.par_iter_mut());
     let warnings: Vec<Vec<Warning>> = runs.map(of).collect::<Result<_, RunError>>()?;
     let warnings = warnings.concat();
     if let Some(tell) = tell {
@@ -269,20 +277,22 @@ pub(crate) fn say(
     Ok(warnings)
 }
 
-/// What is to be said of a run before it begins: that its load is too much, or else that a part of it is.
+/// What is to be said of a run before it begins: that its load is too much, or else that a part of it is, which is noted for the headline.
 fn warnings(
     point: &Point,
     trace: Option<&LoadedTrace>,
-    foreseen: &Foreseen,
+    foreseen: &mut Foreseen,
     control: &Control,
 ) -> Result<Vec<Warning>, RunError> {
-    let demand = &foreseen.demand;
-    let whole = on_the_whole(point, demand);
+    let demand = foreseen.demand;
+    let whole = on_the_whole(point, &demand);
     if demand.load_factor > SURELY_TOO_MUCH || control.stop.load(Ordering::Relaxed) {
         return Ok(Vec::from_iter(whole));
     }
     let burst = burst::warning(point, trace, foreseen, control)?;
-    let part = burst.or_else(|| in_the_busiest_tenth(point, demand).filter(|_| whole.is_none()));
+    let (burst, told) = burst.unzip();
+    foreseen.burst = burst;
+    let part = told.or_else(|| in_the_busiest_tenth(point, &demand).filter(|_| whole.is_none()));
     Ok(whole.into_iter().chain(part).collect())
 }
 
@@ -462,7 +472,11 @@ mod tests {
                 requests: LONG,
                 ..Offered::default()
             });
-            let foreseen = [Some(Foreseen { demand, offered })];
+            let foreseen = [Some(Foreseen {
+                demand,
+                burst: None,
+                offered,
+            })];
             let told = refuse(&points, &foreseen).unwrap_err().to_string();
             assert!(told.contains(&advice), "{told}");
             let why = format!(

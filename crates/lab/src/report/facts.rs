@@ -7,7 +7,7 @@ use std::fmt::Write;
 use comfy_table::{LineStyle, TableStyle};
 use serde_json::Value;
 
-use crate::number::number;
+use crate::number::seconds;
 use crate::outcome::TraceInfo;
 
 /// One line below the heading, and that is enough.
@@ -56,7 +56,7 @@ pub(crate) fn trace_facts(trace: Option<&TraceInfo>, several: bool) -> Vec<(&'st
         return vec![("trace", "none, synthetic workload".to_owned())];
     };
     let files: Vec<String> = trace.files.iter().map(|file| plain(file)).collect();
-    let (requests, device, span) = (trace.requests, plain(&trace.device), number(trace.span_s));
+    let (requests, device, span) = (trace.requests, plain(&trace.device), seconds(trace.span_s));
     let devices = if several {
         device
     } else {
@@ -68,10 +68,7 @@ pub(crate) fn trace_facts(trace: Option<&TraceInfo>, several: bool) -> Vec<(&'st
             "trace",
             format!("{} ({})", files.join(" "), plain(&trace.format)),
         ),
-        (
-            "",
-            format!("{requests} requests of {devices} over {span} s"),
-        ),
+        ("", format!("{requests} requests of {devices} over {span}")),
     ];
     facts.extend(trace.span.map(|span| ("", span.words())));
     facts.extend([

@@ -34,7 +34,7 @@ use crate::measure::traced;
 use crate::measure::{Basis, Estimate, Measured, Recorder, TooFew, Window};
 use crate::objective::{Class, Objective};
 use crate::outcome::{
-    LostBlocks, LostExtent, Measures, Number, Results, Run, SCHEMA, StartUp, TraceInfo,
+    LostBlocks, LostExtent, Measures, Number, Progress, Results, Run, SCHEMA, StartUp, TraceInfo,
 };
 use crate::overload::{self, Foreseen, Overload};
 use crate::prepare::{self, built, prepare};
@@ -103,12 +103,12 @@ pub fn compare(
         control,
         single: points.len() == 1,
     };
-    let demands = pool.install(|| overload::demands(points, trace, control))?;
+    let mut demands = pool.install(|| overload::demands(points, trace, control))?;
     let mut warnings = warned(points, trace)?;
     let said = pool.install(|| {
         overload::say(
             (points, trace),
-            &demands,
+            &mut demands,
             (wanted.overload, wanted.tell),
             control,
         )
@@ -347,7 +347,7 @@ fn run(
     if interrupted && !(grid.single && recorders.recorder.measured_any()) {
         return Ok(None);
     }
-    let ended_early = checked(&point.label, &stack, &recorders, (window, interrupted))?;
+    let ended_early = checked(point, &stack, &recorders, (&*workload, window, interrupted))?;
     let (missed, by_batch) = (recorders.missed(), recorders.by_batch(end, !ended_early));
     let behind = (faults.begin(), recorders.least_behind(grid.objectives));
     let names = grid.trace.map(|trace| &*trace.header().clients);
@@ -358,11 +358,11 @@ fn run(
     let config = configuration(&effective, drives.len(), &load.effective, scenario.warmup);
     let late = from_instant(&*faults).filter(|begin| *begin <= measured.growth_from());
     let (begin, mut run) = (measured.begin(), measured.run(point.label.clone(), config));
-    identify(&mut run, point, foreseen, groups);
+    identify(&mut run, (point, foreseen), groups, (&*workload, begin));
     (run.replay, run.volumes, run.simulated_in_s) = (load.replay, load.volumes, simulated_in_s);
-    of_host(&mut run, &*workload, begin);
     count_parts(&mut run, (&stack, counted), (&given, grid.control))?;
-    (basis.wrong_blocks, basis.met_faults) = (wrong_blocks(&run), met_faults(&run));
+    let came = interrupted.then(|| progress(&*workload, (end, &run), count));
+    beside(&mut basis, &run, foreseen, came);
     let onset = Onset::of(&run, end, behind);
     let (at_end, batches) = (AtEnd::of(&stack, &*faults, end), basis.batches_ms.as_ref());
     let lost = left_out(&run, workload.tally(), (onset, batches), &at_end);
@@ -385,6 +385,22 @@ fn run(
     }))
 }
 
+/// Adds to what a run is judged by what others than its requests say.
+fn beside(basis: &mut Basis, run: &Run, foreseen: Option<&Foreseen>, came: Option<Progress>) {
+    (basis.wrong_blocks, basis.met_faults) = (wrong_blocks(run), met_faults(run));
+    basis.burst = foreseen.and_then(|foreseen| foreseen.burst);
+    basis.interrupted = came;
+}
+
+/// How far a run had come at its end.
+fn progress(workload: &dyn Workload, (end, run): (Instant, &Run), count: RequestCount) -> Progress {
+    workload.progress(end).unwrap_or_else(|| Progress {
+        done: run.requests as f64,
+        all: count.is_known().then(|| count.get() as f64),
+        unit: "requests",
+    })
+}
+
 /// Runs to the end; gives when that was, how long it took by the clock on the wall, in seconds, and what was counted.
 fn simulate(
     (stack, drives): (&mut Stack, &mut [Box<dyn Drive>]),
@@ -400,17 +416,17 @@ fn simulate(
     Ok((end, simulated_in_s, counted))
 }
 
-/// Checks that nothing was lost and something was measured; whether the run ended before its load.
+/// Checks that nothing was lost, and that the run, or its load of itself, tells something; whether the run ended before its load.
 fn checked(
-    label: &str,
+    Point { label, .. }: &Point,
     stack: &Stack,
     recorders: &Recorders,
-    (window, interrupted): (Window, bool),
+    (workload, window, interrupted): (&dyn Workload, Window, bool),
 ) -> Result<bool, RunError> {
     let recorder = &recorders.recorder;
     let ended_early = stack.pending() > 0 && recorders.missed().contains(&true);
     conserve(label, stack, interrupted || ended_early)?;
-    let any = ended_early || recorders.tells();
+    let any = ended_early || recorders.tells() || workload.works();
     check_measured(label, (window, recorder.failed()), any)?;
     Ok(ended_early)
 }
@@ -447,7 +463,7 @@ fn lost_blocks(stack: &Stack) -> Option<LostBlocks> {
     })
 }
 
-/// A run of which no read or write was measured has no result.
+/// A run of which no read or write was measured has no result, unless its load counts its own work.
 fn check_measured(label: &str, (window, failed): (Window, u64), any: bool) -> Result<(), RunError> {
     if any {
         return Ok(());
@@ -491,8 +507,14 @@ fn hold_beside(run: &mut Run, workload: &dyn Workload, stack: &Stack) -> Option<
     None
 }
 
-/// What asks and what answers in this run, and who had which response times.
-fn identify(run: &mut Run, point: &Point, foreseen: Option<&Foreseen>, groups: Groups) {
+/// What asks and what answers in this run, who had which response times, and what its load says of itself.
+fn identify(
+    run: &mut Run,
+    (point, foreseen): (&Point, Option<&Foreseen>),
+    groups: Groups,
+    (workload, begin): (&dyn Workload, Instant),
+) {
+    of_host(run, workload, begin);
     (run.volume_responses, run.stream_responses) = groups;
     run.demand = foreseen.map(|foreseen| foreseen.demand);
     run.load = point.load();

@@ -8,6 +8,9 @@ use nearslot_core::registry::{ConfigError, Kind, KindCard, Need, written};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::{BLOCK_BYTES, Duration, Instant};
 
+use self::arrays::degraded;
+use self::cut::cut;
+use self::places::without_places;
 use super::{Finished, Onset};
 use crate::doubt::{self, Longer};
 use crate::error::RunError;
@@ -20,6 +23,10 @@ use crate::overload::SATURATED;
 use crate::scenario::{Load, Replay, Scenario};
 use crate::warning::{Warning, WarningKind};
 use crate::workload::Tally;
+
+mod arrays;
+mod cut;
+mod places;
 
 /// What is to be said before anything runs.
 pub(crate) fn warned(
@@ -34,6 +41,7 @@ pub(crate) fn warned(
     warnings.extend(doubt::doubts(points)?);
     warnings.extend(left_out_parts(points));
     warnings.extend(without_sequences(points)?);
+    warnings.extend(without_places(points)?);
     Ok(warnings)
 }
 
@@ -184,6 +192,7 @@ pub(super) fn warnings(
     }
     warnings.extend(never_full(&run.label, depth, count));
     warnings.extend(of_buffer(run));
+    warnings.extend(cut(run));
     warnings
 }
 
@@ -243,6 +252,7 @@ pub(super) fn left_out(
     told.extend(hardly_offered(run));
     let early = onset.filter(Onset::never_came);
     let early = early.map(|onset| before_faults(run, onset));
+    told.extend(degraded(run, at_end));
     told.extend(rebuild(run, at_end.rebuilding));
     told.extend(
         faults(run, &at_end.gone)
@@ -331,6 +341,8 @@ pub(super) struct AtEnd {
     gone: Vec<(DriveId, Instant)>,
     /// How long those have been rebuilt that are not yet, all together.
     rebuilding: Duration,
+    /// When that is.
+    end: Instant,
 }
 
 impl AtEnd {
@@ -341,6 +353,7 @@ impl AtEnd {
         AtEnd {
             gone: since.filter(|(_, from)| *from <= end).collect(),
             rebuilding: stack.rebuilding(),
+            end,
         }
     }
 }

@@ -9,9 +9,9 @@
 
 use super::Judged;
 use crate::measure::{BATCHES, Basis, busy};
-use crate::number::{counted, number};
-use crate::outcome::Run;
-use crate::overload::{SATURATED, SURELY_TOO_MUCH};
+use crate::number::{counted, grouped, list, number, times};
+use crate::outcome::{Burst, Progress, Run};
+use crate::overload::{SATURATED, SURELY_TOO_MUCH, rounded};
 
 /// Means that are so many times apart want a reason if they are undecided.
 const FAR_APART: f64 = 1.5;
@@ -28,6 +28,50 @@ pub(super) fn may_grow(run: &Run) -> bool {
 pub(super) fn offered(run: &Run) -> String {
     let factor = run.demand.map_or(0.0, |demand| demand.load_factor);
     format!("the load is about {factor:.2} of what the drives can do")
+}
+
+/// That for a part of a load more comes than the drives can do: of several runs, under which, and for how long where it is most. What is told of
+/// a load that is too much all along is told elsewhere.
+pub(super) fn bursts(judged: &[Judged<'_>]) -> Option<String> {
+    let met = |(run, basis): &Judged<'_>| {
+        let burst = basis.burst.filter(|_| run.queue_growth_rps.is_none())?;
+        Some((burst.load_factor * burst.lasts_s, burst, run.label.clone()))
+    };
+    let met: Vec<(f64, Burst, String)> = judged.iter().filter_map(met).collect();
+    let (_, worst, label) = met.iter().max_by(|one, other| one.0.total_cmp(&other.0))?;
+    let part = format!(
+        "for {}, from {} after the first request on, {} what the drives can do",
+        rounded(worst.lasts_s),
+        rounded(worst.begin_s),
+        times(worst.load_factor)
+    );
+    let all = judged.len();
+    Some(match met.len() {
+        _ if all == 1 => format!(
+            "A part of the load is too much, {part}: the queue grows there, which mean and tail tell."
+        ),
+        1 => format!(
+            "Under {label} a part of the load is too much, {part}: the queue grows there, which its mean and tail tell."
+        ),
+        many => format!(
+            "In {many} of {all} runs a part of the load is too much, most under {label}, {part}: the queue grows there, which \
+             means and tails tell."
+        ),
+    })
+}
+
+/// That runs were interrupted, and how far they had come.
+pub(super) fn interrupted(judged: &[Judged<'_>]) -> Option<String> {
+    let came = judged.iter().filter_map(|(_, basis)| basis.interrupted);
+    let told = came.map(|Progress { done, all, unit }| {
+        let (done, all) = (grouped(done as u64), all.map(|all| grouped(all as u64)));
+        match all {
+            Some(all) => format!("after {done} of {all} {unit}"),
+            None => format!("after {done} {unit}"),
+        }
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| format!("Interrupted {}.", list(&told)))
 }
 
 /// Whether a run failed a greater share of its requests than another, by more than chance explains in 19 of 20 cases.

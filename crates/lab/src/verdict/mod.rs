@@ -45,7 +45,11 @@ fn of_own_work(runs: &[&Run]) -> Option<(String, Vec<String>)> {
 pub fn of(runs: &[Judged<'_>], varied: &[Varied], baseline: Option<String>) -> Verdict {
     let those: Vec<&Run> = runs.iter().map(|(run, _)| *run).collect();
     if let Some((headline, details)) = of_own_work(&those) {
-        let more = [caveats::failures(runs), caveats::wrong_blocks(runs)];
+        let more = [
+            caveats::interrupted(runs),
+            caveats::failures(runs),
+            caveats::wrong_blocks(runs),
+        ];
         let more = more.into_iter().flatten().map(|told| format!(" {told}"));
         return Verdict {
             headline: headline + &more.collect::<String>(),
@@ -70,6 +74,8 @@ pub fn of(runs: &[Judged<'_>], varied: &[Varied], baseline: Option<String>) -> V
     let told = words::sentences(runs, &rankings, &differing, baseline.as_deref());
     let (mut headline, details) = told;
     let more = [
+        caveats::interrupted(runs),
+        caveats::bursts(runs),
         caveats::failures(runs),
         caveats::wrong_blocks(runs),
         caveats::without_faults(runs),

@@ -7,6 +7,7 @@
 //! did not. A run without an interval is told as such, and takes none from the others. Names are as short as they can be: where
 //! one key is varied, its values alone.
 
+mod described;
 mod failing;
 mod undecided;
 
@@ -640,76 +641,6 @@ impl Names<'_> {
         }
         let values: Vec<String> = some.iter().map(|ranking| short(ranking)).collect();
         format!("{key} {}", list(&values))
-    }
-
-    /// Loads alone are varied: what changes with them. A mean is told only of loads that the drives keep up with; of the others it
-    /// tells how long the load is, so their growth stands for it.
-    fn described(&self, runs: &[&Run]) -> String {
-        let keeps_up = runs.iter().filter(|run| run.queue_growth_rps.is_none());
-        let kept_up: Vec<&Run> = keeps_up.copied().collect();
-        let rate = self.extremes(runs, |run| run.throughput_rps, [" requests/s", ""]);
-        let mut changes = vec![format!("throughput goes from {rate}")];
-        match kept_up.as_slice() {
-            [] => {}
-            [run] => changes.push(format!(
-                "mean response is {} ms (at {})",
-                number(run.response_ms.mean),
-                self.short(Role::Load, &run.load)
-            )),
-            kept_up => {
-                let mean = self.extremes(kept_up, |run| run.response_ms.mean, [" ms", " ms"]);
-                changes.push(format!("mean response from {mean}"));
-            }
-        }
-        let what = self
-            .only(Role::Load)
-            .map_or("loads", |varied| plain_key(&varied.key));
-        format!(
-            "One choice under {} loads, by {what}: {}{}. Loads are not ranked against each other.",
-            runs.len(),
-            changes.join("; "),
-            self.growths(runs),
-        )
-    }
-
-    /// The least and the greatest of a quantity, each with its unit and its load.
-    fn extremes(&self, runs: &[&Run], of: fn(&Run) -> f64, units: [&str; 2]) -> String {
-        let mut order = runs.to_vec();
-        order.sort_by(|one, other| of(one).total_cmp(&of(other)));
-        let (low, high) = (order[0], order[order.len() - 1]);
-        format!(
-            "{}{} (at {}) to {}{} (at {}), {}",
-            number(of(low)),
-            units[0],
-            self.short(Role::Load, &low.load),
-            number(of(high)),
-            units[1],
-            self.short(Role::Load, &high.load),
-            times(ratio(of(high), of(low))),
-        )
-    }
-
-    /// By how much the queue grew under loads that are too much.
-    fn growths(&self, runs: &[&Run]) -> String {
-        let told = runs.iter().filter_map(|run| {
-            let growth = number(run.queue_growth_rps?);
-            Some(format!(
-                "{growth} requests/s (at {})",
-                self.short(Role::Load, &run.load)
-            ))
-        });
-        let told: Vec<String> = told.collect();
-        match told.as_slice() {
-            [] => String::new(),
-            many if many.len() > LISTED_MAX => {
-                format!(
-                    "; the queue grows under {} of {} loads",
-                    many.len(),
-                    runs.len()
-                )
-            }
-            told => format!("; the queue grows by {}", list(told)),
-        }
     }
 }
 

@@ -19,7 +19,7 @@ use crate::host::beside::{self, Beside};
 use crate::host::startup::{self, Startup};
 use crate::host::told::{self, Process, Step};
 use crate::host::{self, Machine, Settings};
-use crate::outcome::{ApplicationFound, Number, ProcessFound};
+use crate::outcome::{ApplicationFound, Number, ProcessFound, Progress};
 
 /// The volume, if nothing is said, in blocks: 160 GB, or the whole drive where that is smaller.
 const VOLUME: u64 = 160_000_000_000 / BLOCK_BYTES;
@@ -100,6 +100,14 @@ impl Workload for Host {
 
     fn measures(&self) -> (&'static str, Vec<(&'static str, Number)>) {
         (host::KEY, self.0.measures())
+    }
+
+    fn progress(&self, now: Instant) -> Option<Progress> {
+        Some(Progress {
+            done: now.0 as f64 / 1e9,
+            all: Some(self.0.end().0 as f64 / 1e9),
+            unit: "seconds",
+        })
     }
 
     fn startups(&self) -> &[(Instant, Option<Instant>)] {

@@ -16,7 +16,7 @@ use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::{Blocks, Duration, Instant};
 use nearslot_core::zones::ZoneShape;
 
-use crate::outcome::{ApplicationFound, Number, ProcessFound};
+use crate::outcome::{ApplicationFound, Number, ProcessFound, Progress};
 
 use self::closed::Refill;
 use self::told::Told;
@@ -279,6 +279,16 @@ pub trait Workload: Send {
     /// When it started applications, and when each was up, the first few times.
     fn startups(&self) -> &[(Instant, Option<Instant>)] {
         &[]
+    }
+
+    /// Whether it has done work of its own that it counts, so that a run tells something though no request was needed.
+    fn works(&self) -> bool {
+        false
+    }
+
+    /// How far it has come at this instant, where its requests do not tell that.
+    fn progress(&self, _now: Instant) -> Option<Progress> {
+        None
     }
 
     /// What of the workload's source was left out or changed so far.

@@ -23,7 +23,7 @@ use self::machine::{Machine, Settings};
 use self::tables::Tables;
 use super::{Below, LoadEnv, Synthetic, Workload};
 use crate::memo::SHARED;
-use crate::outcome::Number;
+use crate::outcome::{Number, Progress};
 use crate::skiplog::{Grid, PAYLOAD_BLOCKS, Profile, SLOT_BLOCKS};
 
 mod found;
@@ -57,6 +57,14 @@ impl Workload for Tpcb {
 
     fn measures(&self) -> (&'static str, Vec<(&'static str, Number)>) {
         (super::MEASURED, self.0.measures())
+    }
+
+    fn works(&self) -> bool {
+        self.0.progress().done > 0.0
+    }
+
+    fn progress(&self, _now: Instant) -> Option<Progress> {
+        Some(self.0.progress())
     }
 }
 

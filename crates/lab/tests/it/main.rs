@@ -24,6 +24,7 @@ mod queues;
 mod recorder;
 mod recovery;
 mod report;
+mod said;
 mod scenarios;
 mod spc1;
 mod start;

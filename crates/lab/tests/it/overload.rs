@@ -258,7 +258,7 @@ fn a_burst_that_overloads_is_told_though_the_load_is_light_on_the_whole() {
         panic!("{:?}", results.warnings);
     };
     for words in [
-        "for 33 s, from 60 min 0 s after the first request on, requests come at 2.3",
+        "for 33 s, from 60 min 0 s after the first request on, reads and writes come at 2.3",
         " what the drives can do, ",
         " a second against about 100",
         " and needs about 44 s to drain; ",
@@ -462,4 +462,46 @@ fn a_queue_that_grows_only_once_a_fault_has_begun_is_told() {
     for run in &healthy.runs {
         assert_eq!(run.queue_growth_rps, None, "{}", run.label);
     }
+}
+
+/// Every second request is a flush, which waits in no queue: what is foreseen and what is measured count reads and writes alone.
+#[test]
+fn flushes_are_in_neither_growth() {
+    let mut rows = String::from("time_us,lba,blocks,op\n");
+    for number in 0..6_000_u64 {
+        let at = number * 2_500;
+        match number % 2 {
+            0 => rows += &format!("{at},{},8,W\n", number * 7_919 % 200_000 * 8),
+            _ => rows += &format!("{at},0,0,F\n"),
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("flushes.csv");
+    std::fs::write(&path, rows).unwrap();
+    let trace = LoadedTrace::read(std::slice::from_ref(&path), &OpenOptions::default()).unwrap();
+    let load = TraceLoad {
+        files: vec![path],
+        ..TraceLoad::default()
+    };
+    let mut base = Scenario::over(Load::Trace(load));
+    base.set("drive", DRIVE).unwrap();
+    let points = grid::points(&base, &[]).unwrap();
+    let results = compare(
+        &points,
+        Some(&trace),
+        &Wanted::default(),
+        &Control::default(),
+    )
+    .unwrap();
+    let run = &results.runs[0];
+    let (demand, growth) = (run.demand.unwrap(), run.queue_growth_rps.unwrap());
+    assert!(
+        (demand.offered_rps / 200.0 - 1.0).abs() < 0.01,
+        "{demand:?}"
+    );
+    let expected = demand.offered_rps - demand.ability_rps;
+    assert!(
+        (growth / expected - 1.0).abs() < 0.1,
+        "{growth} is not {expected}"
+    );
 }

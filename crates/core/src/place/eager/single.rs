@@ -12,7 +12,7 @@
 use super::prepare::{AGING, CHUNK, COMPACT, Setup};
 use super::store::{HOME, MAP, NVRAM, PORTIONS, REGION, STATIONS};
 use super::volume::Volume;
-use crate::contract::Placement;
+use crate::contract::{OPEN, Placement};
 use crate::maplog::Spread;
 use crate::registry::{Knob, Knobs, Spec, VolumeEnv, VolumeError};
 use crate::units::{BLOCK_BYTES, Blocks};
@@ -67,7 +67,7 @@ pub(in crate::place) static SPEC: Spec<dyn Placement> = Spec {
         COMPACT,
     ],
     measures: &[],
-    asks: &["oracle"],
+    asks: &["oracle", OPEN],
     prepared: true,
     build,
 };

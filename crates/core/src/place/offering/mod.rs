@@ -27,7 +27,7 @@ use slab::Slab;
 
 use super::copy_set::{self, Copies, members};
 use super::gone::Gone;
-use crate::contract::{Drives, Geometry, Placement, Shape};
+use crate::contract::{Drives, Geometry, OFFERED, Placement, Shape};
 use crate::ids::DriveId;
 use crate::io::{DriveDone, Tag};
 use crate::measure::Tell;
@@ -443,7 +443,7 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
     source: "Anand and others, Avoiding file system micromanagement with range writes, OSDI 2008",
     knobs: KNOBS,
     measures: &MEASURES,
-    asks: &["oracle"],
+    asks: &["oracle", OFFERED],
     prepared: false,
     build: card::build,
 };

@@ -1,6 +1,7 @@
 //! Runs under several loads, each of which has a ranking of its own.
 
 use super::*;
+use crate::outcome::{Burst, Demand, Progress};
 
 #[test]
 fn only_runs_of_one_load_are_ranked() {
@@ -135,17 +136,84 @@ fn means_under_growing_queues_are_not_described() {
     runs[2].0.queue_growth_rps = Some(150.1);
     let varied = varied(&[("depth", &["1", "8", "9"])]);
     let told = judged(&runs, &varied, None).headline;
-    let expected = "mean response from 8.000 ms (at 1) to 40.00 ms (at 8), 5.00×; the queue grows by 150.1 requests/s (at 9). Loads";
+    let expected = "mean response from 8.000 ms (at 1) to 40.00 ms (at 8), 5.00×; the queue grows all along by 150.1 requests/s (at 9). Loads";
     assert!(told.contains(expected), "{told}");
     runs.remove(1);
     let told = judged(&runs, &varied, None).headline;
-    let expected =
-        "mean response is 8.000 ms (at 1); the queue grows by 150.1 requests/s (at 9). Loads";
+    let expected = "mean response is 8.000 ms (at 1); the queue grows all along by 150.1 requests/s (at 9). Loads";
     assert!(told.contains(expected), "{told}");
     runs[0].0.queue_growth_rps = Some(2.5);
     let told = judged(&runs, &varied, None).headline;
     let expected =
-        "; the queue grows by 2.500 requests/s (at 1) and 150.1 requests/s (at 9). Loads";
+        "; the queue grows all along by 2.500 requests/s (at 1) and 150.1 requests/s (at 9). Loads";
     assert!(told.contains(expected), "{told}");
     assert!(!told.contains("mean response"), "{told}");
+}
+
+/// A load that is too much for a part of the run, or may be, has a mean that tells of that.
+#[test]
+fn a_headline_says_under_which_loads_the_queue_grows_for_a_while() {
+    let mut runs = vec![
+        run("speed=1", "sched=satf", 8.0, 0.0),
+        run("speed=4", "sched=satf", 400.0, 0.0),
+        run("speed=16", "sched=satf", 9_000.0, 0.0),
+    ];
+    let burst = |begin_s, lasts_s, load_factor| {
+        Some(Burst {
+            begin_s,
+            lasts_s,
+            load_factor,
+        })
+    };
+    let varied = varied(&[("speed", &["1", "4", "16"])]);
+    assert!(
+        !judged(&runs, &varied, None)
+            .headline
+            .contains("queue grows")
+    );
+    runs[2].1.burst = burst(111.0, 9.0, 7.77);
+    let told = judged(&runs, &varied, None).headline;
+    let one = "Under sched=satf speed=16 a part of the load is too much, for 9 s, from 111 s after the first request on, 7.77× what the \
+               drives can do: the queue grows there";
+    assert!(told.contains(one), "{told}");
+    runs[1].1.burst = burst(1_402.0, 26.0, 2.44);
+    let told = judged(&runs, &varied, None).headline;
+    let both =
+        "In 2 of 3 runs a part of the load is too much, most under sched=satf speed=16, for 9 s";
+    assert!(told.contains(both), "{told}");
+    // Where it is too much all along, that is what is said.
+    (runs[1].0.queue_growth_rps, runs[2].0.queue_growth_rps) = (Some(9.0), Some(70.0));
+    let told = judged(&runs, &varied, None).headline;
+    assert!(!told.contains("a part of the load"), "{told}");
+    let demand = |load_factor| Demand {
+        offered_rps: 100.0 * load_factor,
+        offered_mb_s: 1.0,
+        busiest_rps: 0.0,
+        busiest_mb_s: 0.0,
+        ability_rps: 100.0,
+        ability_mb_s: 1.0,
+        load_factor,
+        faults_begin_s: None,
+    };
+    runs[0].0.demand = Some(demand(0.98));
+    let told = judged(&runs, &varied, None).headline;
+    assert!(
+        told.contains("; the queue may grow at 1, where the mean then tells"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_headline_says_that_a_run_was_interrupted_and_how_far_it_came() {
+    let mut runs = vec![run("", "sched=satf", 8.0, 0.0)];
+    let came = |done, all, unit| Some(Progress { done, all, unit });
+    runs[0].1.interrupted = came(31_590.0, Some(1e8), "transactions");
+    let told = judged(&runs, &[], None).headline;
+    assert!(
+        told.ends_with("Interrupted after 31,590 of 100,000,000 transactions."),
+        "{told}"
+    );
+    runs[0].1.interrupted = came(12.0, None, "requests");
+    let told = judged(&runs, &[], None).headline;
+    assert!(told.ends_with("Interrupted after 12 requests."), "{told}");
 }

@@ -37,8 +37,7 @@ fn run(load: &str, choice: &str, mean: f64, own: f64) -> (Run, Basis) {
         batches_ms: Some(batches),
         measured: 1_000,
         failed: 0,
-        wrong_blocks: 0,
-        met_faults: None,
+        ..Basis::default()
     };
     (run, basis)
 }

@@ -20,7 +20,7 @@ use nearslot_core::units::{Duration, Instant};
 use super::found::Found;
 use super::journal::{Journal, Piece, Skip};
 use super::tables::Tables;
-use crate::outcome::Number;
+use crate::outcome::{Number, Progress};
 use crate::skiplog::PAYLOAD_BLOCKS;
 
 /// What it is made of.
@@ -162,6 +162,15 @@ impl Machine {
     pub(super) fn measures(&self) -> Vec<(&'static str, Number)> {
         self.found
             .measures(&self.journal.counts, self.journal.free())
+    }
+
+    /// How many of its transactions were committed.
+    pub(super) fn progress(&self) -> Progress {
+        Progress {
+            done: self.found.transactions as f64,
+            all: Some(self.settings.transactions as f64),
+            unit: "transactions",
+        }
     }
 
     pub(super) fn due(&self) -> Option<Instant> {

@@ -196,8 +196,7 @@ pub(crate) fn judged(runs: &[Run], failed: &[u64]) -> (Vec<Varied>, Verdict) {
         batches_ms: batches(run),
         measured: run.requests,
         failed: *failed,
-        wrong_blocks: 0,
-        met_faults: None,
+        ..Basis::default()
     };
     let bases: Vec<Basis> = runs.iter().zip(failed).map(basis).collect();
     let judged: Vec<_> = runs.iter().zip(&bases).collect();

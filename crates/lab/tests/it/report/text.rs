@@ -77,32 +77,32 @@ fn runs_of_hosts_have_a_table_of_processes() {
         told(
             "reader-1 to reader-4, together",
             "none",
-            "10000 4.00e-4 0.900 29.27 0.000 0.000",
+            "10000 0.000400 0.900 29.27 0.000 0.000",
         ),
         told(
             "reader-1 to reader-4, together",
             "mq-deadline",
-            "10000 4.00e-4 0.900 28.84 0.000 0.000",
+            "10000 0.000400 0.900 28.84 0.000 0.000",
         ),
         told(
             "reader-1 to reader-4, together",
             "bfq",
-            "10000 4.00e-4 0.900 0.661 0.000 0.000",
+            "10000 0.000400 0.900 0.661 0.000 0.000",
         ),
         told(
             "writer-1 to writer-4, together",
             "none",
-            "26000 4.00e-4 0.900 0.000 29.27 50.00",
+            "26000 0.000400 0.900 0.000 29.27 50.00",
         ),
         told(
             "writer-1 to writer-4, together",
             "mq-deadline",
-            "26000 4.00e-4 0.900 0.000 28.84 50.00",
+            "26000 0.000400 0.900 0.000 28.84 50.00",
         ),
         told(
             "writer-1 to writer-4, together",
             "bfq",
-            "26000 4.00e-4 0.900 0.000 0.661 50.00",
+            "26000 0.000400 0.900 0.000 0.661 50.00",
         ),
         told("launch", "none", "0 – – 0.000 0.000 0.000"),
         told("launch", "mq-deadline", "0 – – 0.000 0.000 0.000"),

@@ -1,0 +1,65 @@
+//! Arrays that served without one of their drives: for how long, and whether anything took its place.
+//!
+//! Of an array that stands in for a drive that is gone no request fails, and its times are longer: nothing else in the results says why. One that still is without
+//! the drive when the run ends has lived in that state, with the next drive's end as the end of its data.
+
+use nearslot_core::contract::Placement;
+use nearslot_core::registry::Kind;
+
+use super::AtEnd;
+use crate::number::{counted, list, seconds};
+use crate::outcome::Run;
+use crate::warning::{Warning, WarningKind};
+
+/// That an array was without a drive up to the end of the run, although no request failed for that.
+pub(super) fn degraded(run: &Run, at_end: &AtEnd) -> Option<Warning> {
+    let faults = run.measures.get("faults")?;
+    let noticed = faults
+        .get("failed_gone")
+        .is_some_and(|number| number.value() > 0.0);
+    if at_end.gone.is_empty() || !noticed || run.failed.contains_key("gone") {
+        return None;
+    }
+    let key = <dyn Placement as Kind>::CARD.key;
+    let count = |name: &str| run.measure(key, name).map(|number| number.value() as u64);
+    let spares = count("spares_taken");
+    let under_way = at_end.rebuilding.0 > 0;
+    let all_replaced = spares.is_some_and(|taken| taken >= at_end.gone.len() as u64);
+    if all_replaced && !under_way {
+        return None;
+    }
+    let name = run.config[key]["name"].as_str().unwrap_or_default();
+    let why = match spares {
+        None => format!("nothing was rebuilt, as {name} has no spare drives"),
+        Some(_) if under_way => {
+            let left = counted(count("rebuild_left_blocks").unwrap_or(0), "block");
+            let how = match run.config[key]["rebuild_mib_s"].as_f64() {
+                Some(rate) if rate > 0.0 => format!("at rebuild_mib_s = {rate} or more"),
+                _ => "in spare time alone (rebuild_mib_s = 0)".to_owned(),
+            };
+            format!("its spare was being rebuilt {how}, and {left} were left")
+        }
+        Some(_) => {
+            "nothing was rebuilt, as no spare took its place (spares of the placement)".to_owned()
+        }
+    };
+    let end_s = at_end.end.0 as f64 / 1e9;
+    let begin_s = end_s - run.duration_s;
+    let drives = at_end.gone.iter().map(|(drive, from)| {
+        let from = from.0 as f64 / 1e9;
+        let lacked = end_s - from.max(begin_s);
+        format!(
+            "drive {} was gone from {} on, for {} of the {} that were measured",
+            drive.0,
+            seconds(from),
+            seconds(lacked),
+            seconds(run.duration_s)
+        )
+    });
+    let drives: Vec<String> = drives.collect();
+    let text = format!(
+        "the array was degraded up to the end: {}; {why}",
+        list(&drives)
+    );
+    Some(Warning::new(WarningKind::Degraded, text).of_run(&run.label))
+}

@@ -1,0 +1,139 @@
+//! What is said beside the numbers of a run: that its array was degraded, that its scheduler had nothing to decide on, that its cache cut reads.
+
+use nearslot_lab::grid::{self, Vary};
+use nearslot_lab::outcome::Results;
+use nearslot_lab::run::{Wanted, compare};
+use nearslot_lab::scenario::{Load, Scenario};
+use nearslot_lab::sim::Control;
+use nearslot_lab::warning::{Warning, WarningKind};
+
+const DRIVE: &str = "hp-c2247a:model=mechanical";
+
+fn compared(workload: &str, settings: &[(&str, &str)], vary: &[&str]) -> Results {
+    let mut base = Scenario::over(Load::Workload(workload.parse().unwrap()));
+    for (key, value) in settings {
+        base.set(key, value).unwrap();
+    }
+    let vary: Vec<Vary> = vary.iter().map(|vary| vary.parse().unwrap()).collect();
+    let points = grid::points(&base, &vary).unwrap();
+    compare(&points, None, &Wanted::default(), &Control::default()).unwrap()
+}
+
+/// The texts of one kind of warning.
+fn told(results: &Results, kind: WarningKind) -> Vec<&str> {
+    let of_kind = |warning: &&Warning| warning.kind == kind;
+    let those = results.warnings.iter().filter(of_kind);
+    those.map(|warning| warning.text.as_str()).collect()
+}
+
+/// An array with a placement, whose second drive is gone from some instant on.
+fn degraded(place: &str, gone: &str) -> Vec<String> {
+    let faults = format!("injected:{gone}");
+    let settings = [("drive", DRIVE), ("place", place), ("faults", &faults)];
+    let results = compared("iometer:requests=600:depth=4", &settings, &[]);
+    let texts = told(&results, WarningKind::Degraded);
+    texts.into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn an_array_without_a_drive_is_told() {
+    for (place, why) in [
+        (
+            "mirror:disks=2",
+            "nothing was rebuilt, as mirror has no spare drives",
+        ),
+        (
+            "raid5:disks=3",
+            "nothing was rebuilt, as no spare took its place",
+        ),
+        (
+            "raid5:disks=4:spares=1",
+            "its spare was being rebuilt in spare time alone (rebuild_mib_s = 0), and ",
+        ),
+        (
+            "raid5:disks=4:spares=1:rebuild_mib_s=0.5",
+            "its spare was being rebuilt at rebuild_mib_s = 0.5 or more, and ",
+        ),
+    ] {
+        let texts = degraded(place, "gone_at_s=1:gone_drive=1");
+        let [text] = texts.as_slice() else {
+            panic!("{place}: {texts:?}")
+        };
+        let begin = "the array was degraded up to the end: drive 1 was gone from 1 s on, for ";
+        assert!(text.starts_with(begin), "{place}: {text}");
+        assert!(text.contains(why), "{place}: {text}");
+    }
+    // None is gone, or whose drive is gone says so itself: requests fail.
+    assert!(degraded("raid5:disks=3", "latent_per_tib=1").is_empty());
+    assert!(degraded("stripe:disks=2", "gone_at_s=1:gone_drive=1").is_empty());
+}
+
+#[test]
+fn schedulers_for_open_writes_say_where_none_is_open() {
+    let load = "iometer:requests=300:read_share=0.5";
+    let drive = [("drive", DRIVE)];
+    let results = compared(load, &drive, &["sched=satf,gap_satf,expand,first_fit"]);
+    let texts = told(&results, WarningKind::NothingOpen);
+    let [open, offered] = texts.as_slice() else {
+        panic!("{texts:?}")
+    };
+    assert!(
+        open.starts_with("over place=linear every write has its place, so gap_satf does"),
+        "{open}"
+    );
+    assert!(
+        open.ends_with("place=eager, ew_array and distorted_mirror"),
+        "{open}"
+    );
+    assert!(
+        offered.contains("so expand and first_fit do what"),
+        "{offered}"
+    );
+    let two = ["place=linear,eager", "sched=satf,gap_satf"];
+    let results = compared(load, &drive, &two);
+    assert_eq!(told(&results, WarningKind::NothingOpen).len(), 1);
+    let open = [
+        ("drive", DRIVE),
+        ("place", "eager"),
+        ("sched", "read_first"),
+    ];
+    assert!(told(&compared(load, &open, &[]), WarningKind::NothingOpen).is_empty());
+    let offers = [("drive", DRIVE), ("sched", "first_fit")];
+    let results = compared("ranges:requests=300", &offers, &[]);
+    assert!(told(&results, WarningKind::NothingOpen).is_empty());
+}
+
+#[test]
+fn a_cache_that_cuts_reads_says_so() {
+    let cut = |size: &str| {
+        let load = format!("iometer:requests=4000:size={size}:span=0.01");
+        let settings = [("drive", DRIVE), ("cache", "lru:size=8MiB")];
+        let results = compared(&load, &settings, &[]);
+        let texts = told(&results, WarningKind::CutReads);
+        texts.into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert!(cut("4k").is_empty());
+    let texts = cut("4k/50+64k/50");
+    let [text] = texts.as_slice() else {
+        panic!("{texts:?}")
+    };
+    assert!(text.contains("were cut into"), "{text}");
+}
+
+/// Transactions were committed, though the journal wrote nothing and nothing had to go home.
+#[test]
+fn a_load_that_needed_no_request_has_a_result() {
+    for drive in ["hp-c2247a", "nvme-tlc-1tb"] {
+        let results = compared(
+            "tpcb:skip=null:transactions=50:branches=1",
+            &[("drive", drive)],
+            &[],
+        );
+        assert_eq!(results.runs[0].requests, 0, "{drive}");
+        let headline = &results.verdict.headline;
+        assert!(
+            headline.ends_with(" transactions a second."),
+            "{drive}: {headline}"
+        );
+    }
+}
