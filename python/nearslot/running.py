@@ -246,7 +246,8 @@ _SHORT = {
 def _unknown(key: str) -> ConfigError:
     if key in _SHORT:
         allowed = f"{_SHORT[key]}, which the command's --{key.replace('_', '-')} is short for"
-        return ConfigError(f"unknown setting `{key}` (allowed: {allowed})", key, None, allowed, None)
+        message = f"unknown setting `{key}` (allowed: {allowed})"
+        return ConfigError(message, key, None, allowed, None)
     nearest = next(iter(difflib.get_close_matches(key, _SETTINGS, n=1)), None)
     allowed = f"one of {', '.join(sorted(_SETTINGS))}; knobs go into vary"
     hint = f"; did you mean `{nearest}`?" if nearest else ""
