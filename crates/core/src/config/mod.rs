@@ -17,7 +17,7 @@ use crate::drive::queued::DEPTH_KNOB;
 use crate::drive::{self, faulty, protection, zoned};
 use crate::ids::DriveId;
 use crate::registry::{
-    ConfigError, DriveEnv, FaultsEnv, Forgetful, Kind, KnobValue, Knobs, Memo, Survivors,
+    ConfigError, DriveEnv, FaultsEnv, Forgetful, Kind, KnobValue, Knobs, Memo, Names, Survivors,
     VolumeEnv, VolumeError,
 };
 use crate::rng::Rng;
@@ -148,6 +148,7 @@ impl StackConfig {
         let placement = place.build::<dyn Placement>(&VolumeEnv {
             seed: self.seed,
             label: "place",
+            names: self.names(),
             blueprint: &*blueprint,
             identity: &identity,
             memo,
@@ -189,6 +190,14 @@ impl StackConfig {
             effective,
             blueprint,
         })
+    }
+
+    /// What messages call the placement and the drives.
+    fn names(&self) -> Names<'_> {
+        Names {
+            place: &self.parts.of::<dyn Placement>().name,
+            drive: &self.drive.part.name,
+        }
     }
 
     /// The configuration with every default spelled out, over a drive with these knobs.

@@ -173,8 +173,8 @@ impl Control {
     }
 }
 
-/// Writes what a log or a table in NVRAM is made for behind a prelude, up to byte 46.
-pub(super) fn put_geometry(geometry: &Geometry, block: &mut [u8]) {
+/// Writes what a log is made for behind a prelude, up to byte 46.
+fn put_geometry(geometry: &Geometry, block: &mut [u8]) {
     put(block, 32, &geometry.chunks.to_le_bytes());
     put(block, 36, &geometry.slots.to_le_bytes());
     put(block, 40, &geometry.unit.to_le_bytes());
@@ -183,7 +183,7 @@ pub(super) fn put_geometry(geometry: &Geometry, block: &mut [u8]) {
 }
 
 /// What it was made for has to be what the volume is.
-pub(super) fn check_geometry(block: &[u8], geometry: &Geometry) -> Result<(), Fault> {
+fn check_geometry(block: &[u8], geometry: &Geometry) -> Result<(), Fault> {
     let values = [
         ("chunks", u32_at(block, 32), geometry.chunks),
         ("slots", u32_at(block, 36), geometry.slots),

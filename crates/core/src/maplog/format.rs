@@ -54,6 +54,8 @@ pub(super) const TAIL: [u8; 8] = *b"NearSTai";
 pub(super) const PARITIES: [u8; 8] = *b"NearSRow";
 /// Opens a table of current copies in NVRAM.
 pub(super) const COPIES: [u8; 8] = *b"NearSCop";
+/// Opens the same of a volume with more chunks than 32 bits number.
+pub(super) const COPIES_OF_MANY: [u8; 8] = *b"NearSMny";
 /// Opens a table of what a write buffer has, in NVRAM.
 pub(super) const BUFFERED: [u8; 8] = *b"NearSBuf";
 

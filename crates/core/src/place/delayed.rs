@@ -11,6 +11,7 @@
 //! entries); Zhang and others, FAST 2002, section 4. O(log n) per entry.
 
 use std::collections::VecDeque;
+use std::fmt::Debug;
 
 use crate::freemap::Slot;
 use crate::ids::DriveId;
@@ -56,17 +57,17 @@ pub(super) enum Turn {
 }
 
 /// What waits for a drive.
-#[derive(Default)]
-struct Queue {
-    urgent: VecDeque<CopyOf>,
-    others: VecDeque<CopyOf>,
+struct Queue<C> {
+    urgent: VecDeque<C>,
+    others: VecDeque<C>,
     /// Writes of such copies under way.
     under_way: usize,
 }
 
-/// Copies that are to be written later, by drive. Whoever fills the queues knows which copies wait.
-pub(super) struct Queues {
-    queues: Vec<Queue>,
+/// Copies that are to be written later, by drive. Whoever fills the queues knows which copies wait, and what names one: [`CopyOf`] if a map
+/// says where they lie.
+pub(super) struct Queues<C = CopyOf> {
+    queues: Vec<Queue<C>>,
     len: usize,
     /// Of these, the urgent ones.
     urgent: usize,
@@ -74,9 +75,9 @@ pub(super) struct Queues {
 }
 
 /// Copies to write in spare time, each once.
-pub(super) struct Delayed {
-    queues: Queues,
-    waiting: Sorted<CopyOf>,
+pub(super) struct Delayed<C: Keyed> {
+    queues: Queues<C>,
+    waiting: Sorted<C>,
 }
 
 /// What became of a copy that is to be written later.
@@ -125,10 +126,15 @@ pub(super) fn check_foreground(foreground: u64, copies: u8) -> Result<u32, Confi
     Err(ConfigError::value("foreground", &value, &allowed))
 }
 
-impl Queues {
-    pub(super) fn new(drives: u16, limit: u64) -> Queues {
+impl<C: Copy + Eq + Debug> Queues<C> {
+    pub(super) fn new(drives: u16, limit: u64) -> Queues<C> {
+        let empty = |_| Queue {
+            urgent: VecDeque::new(),
+            others: VecDeque::new(),
+            under_way: 0,
+        };
         Queues {
-            queues: (0..drives).map(|_| Queue::default()).collect(),
+            queues: (0..drives).map(empty).collect(),
             len: 0,
             urgent: 0,
             limit: limit as usize,
@@ -146,7 +152,7 @@ impl Queues {
     }
 
     /// A copy waits for its turn.
-    pub(super) fn push(&mut self, drive: DriveId, copy: CopyOf, turn: Turn) {
+    pub(super) fn push(&mut self, drive: DriveId, copy: C, turn: Turn) {
         self.len += 1;
         let queue = &mut self.queues[drive.index()];
         match turn {
@@ -159,12 +165,12 @@ impl Queues {
     }
 
     /// The copy that a drive may write next.
-    pub(super) fn first(&self, drive: DriveId) -> Option<CopyOf> {
+    pub(super) fn first(&self, drive: DriveId) -> Option<C> {
         self.iter(drive).next()
     }
 
     /// Takes it from the queue.
-    pub(super) fn pop(&mut self, drive: DriveId) -> Option<CopyOf> {
+    pub(super) fn pop(&mut self, drive: DriveId) -> Option<C> {
         let queue = &mut self.queues[drive.index()];
         let urgent = queue.urgent.pop_front();
         self.urgent -= usize::from(urgent.is_some());
@@ -174,15 +180,15 @@ impl Queues {
     }
 
     /// The copies that wait for a drive: the urgent ones, then the others, the oldest first.
-    pub(super) fn iter(&self, drive: DriveId) -> impl Iterator<Item = CopyOf> {
+    pub(super) fn iter(&self, drive: DriveId) -> impl Iterator<Item = C> {
         let Queue { urgent, others, .. } = &self.queues[drive.index()];
         urgent.iter().chain(others).copied()
     }
 
     /// Takes one that waits out of turn. O(copies that wait for the drive).
-    pub(super) fn take(&mut self, drive: DriveId, copy: CopyOf) {
+    pub(super) fn take(&mut self, drive: DriveId, copy: C) {
         let queue = &mut self.queues[drive.index()];
-        let remove = |copies: &mut VecDeque<CopyOf>| {
+        let remove = |copies: &mut VecDeque<C>| {
             let place = copies.iter().position(|other| *other == copy);
             place.is_some_and(|place| copies.remove(place).is_some())
         };
@@ -194,7 +200,7 @@ impl Queues {
     }
 
     /// A copy that waits is urgent from now on, behind those that are already. O(copies that wait for the drive).
-    pub(super) fn hurry(&mut self, drive: DriveId, copy: CopyOf) {
+    pub(super) fn hurry(&mut self, drive: DriveId, copy: C) {
         if self.is_urgent(drive, copy) {
             return;
         }
@@ -208,17 +214,17 @@ impl Queues {
     }
 
     /// Whether a copy is among the urgent ones of its drive. O(these).
-    pub(super) fn is_urgent(&self, drive: DriveId, copy: CopyOf) -> bool {
+    pub(super) fn is_urgent(&self, drive: DriveId, copy: C) -> bool {
         self.queues[drive.index()].urgent.contains(&copy)
     }
 
     /// Takes all copies that wait for a drive, to be queued anew.
-    pub(super) fn take_all(&mut self, drive: DriveId) -> Vec<CopyOf> {
+    pub(super) fn take_all(&mut self, drive: DriveId) -> Vec<C> {
         std::iter::from_fn(|| self.pop(drive)).collect()
     }
 
     /// The urgent copy that a drive is to write now, if there is one.
-    pub(super) fn first_urgent(&self, drive: DriveId) -> Option<CopyOf> {
+    pub(super) fn first_urgent(&self, drive: DriveId) -> Option<C> {
         let queue = &self.queues[drive.index()];
         let first = queue.urgent.front().copied();
         first.filter(|_| queue.under_way < URGENT)
@@ -244,7 +250,7 @@ impl Queues {
 
     /// Recounts everything and panics on a contradiction. The drives of such writes under way, in any order.
     pub(super) fn audit(&self, writes: impl Iterator<Item = DriveId>) {
-        let waiting = |queue: &Queue| queue.urgent.len() + queue.others.len();
+        let waiting = |queue: &Queue<C>| queue.urgent.len() + queue.others.len();
         let queued: usize = self.queues.iter().map(waiting).sum();
         assert_eq!(queued, self.len, "a delayed copy got lost");
         let urgent: usize = self.queues.iter().map(|queue| queue.urgent.len()).sum();
@@ -259,8 +265,8 @@ impl Queues {
     }
 }
 
-impl Delayed {
-    pub(super) fn new(drives: u16, limit: u64) -> Delayed {
+impl<C: Keyed<Key = C> + Ord + Debug> Delayed<C> {
+    pub(super) fn new(drives: u16, limit: u64) -> Delayed<C> {
         Delayed {
             queues: Queues::new(drives, limit),
             waiting: Sorted::default(),
@@ -268,7 +274,7 @@ impl Delayed {
     }
 
     /// A copy is to be written to a drive later. One that waits already becomes urgent if it is now: O(copies that wait for the drive).
-    pub(super) fn push(&mut self, drive: DriveId, copy: CopyOf, turn: Turn) -> Pushed {
+    pub(super) fn push(&mut self, drive: DriveId, copy: C, turn: Turn) -> Pushed {
         if self.waits(copy) {
             if turn == Turn::Urgent {
                 self.queues.hurry(drive, copy);
@@ -284,36 +290,36 @@ impl Delayed {
     }
 
     /// A copy that waited when the power went waits again. It is in no buffer, so there is always room.
-    pub(super) fn resume(&mut self, drive: DriveId, copy: CopyOf) {
+    pub(super) fn resume(&mut self, drive: DriveId, copy: C) {
         self.waiting.insert(copy);
         self.queues.push(drive, copy, Turn::SpareTime);
     }
 
     /// Whether a copy waits.
-    pub(super) fn waits(&self, copy: CopyOf) -> bool {
+    pub(super) fn waits(&self, copy: C) -> bool {
         let found = self.waiting.at(self.waiting.seek(&copy));
         found == Some(&copy)
     }
 
     /// The copy that a drive may write next.
-    pub(super) fn first(&self, drive: DriveId) -> Option<CopyOf> {
+    pub(super) fn first(&self, drive: DriveId) -> Option<C> {
         self.queues.first(drive)
     }
 
     /// Takes it from the queue.
-    pub(super) fn pop(&mut self, drive: DriveId) -> Option<CopyOf> {
+    pub(super) fn pop(&mut self, drive: DriveId) -> Option<C> {
         let copy = self.queues.pop(drive)?;
         self.waiting.take(&copy).expect("what is queued waits");
         Some(copy)
     }
 
     /// The queues, for what is urgent in them.
-    pub(super) fn queues(&mut self) -> &mut Queues {
+    pub(super) fn queues(&mut self) -> &mut Queues<C> {
         &mut self.queues
     }
 
     /// Whether a copy is among the urgent ones of its drive. O(these).
-    pub(super) fn is_urgent(&self, drive: DriveId, copy: CopyOf) -> bool {
+    pub(super) fn is_urgent(&self, drive: DriveId, copy: C) -> bool {
         self.queues.is_urgent(drive, copy)
     }
 

@@ -9,9 +9,9 @@
 //! Source: Patterson, Gibson and Katz, SIGMOD 1988; the scheduling: Yu and others, "Trading capacity for performance in a disk
 //! array", OSDI 2000, section 3.4. O(copies) per chunk.
 
-use super::delayed::{BUFFER, CopyOf, FOREGROUND};
-use super::fixed_copies::{FixedCopies, Layout};
-use super::striping::{Striping, UNIT, numbered, unit_in_chunks};
+use super::delayed::{BUFFER, FOREGROUND};
+use super::fixed_copies::{CopyOf, FixedCopies, Layout};
+use super::striping::{Striping, UNIT, unit_in_chunks};
 use crate::contract::Placement;
 use crate::ids::DriveId;
 use crate::registry::{ConfigError, Knob, Knobs, Spec, VolumeEnv, VolumeError};
@@ -23,7 +23,7 @@ pub(super) const CHUNK: Blocks = Blocks(8);
 struct Mirror {
     striping: Striping,
     copies: u8,
-    chunks: u32,
+    chunks: u64,
 }
 
 impl Mirror {
@@ -38,7 +38,7 @@ impl Mirror {
         let striping = Striping::new(disks / copies, stripe_kib);
         let capacity = striping.capacity(env.blueprint.capacity())?;
         Ok(Mirror {
-            chunks: numbered(capacity.0 / CHUNK.0)?,
+            chunks: capacity.0 / CHUNK.0,
             striping,
             copies: copies as u8,
         })
@@ -54,7 +54,7 @@ impl Layout for Mirror {
         self.striping.columns as u16 * u16::from(self.copies)
     }
 
-    fn chunks(&self) -> u32 {
+    fn chunks(&self) -> u64 {
         self.chunks
     }
 
@@ -63,8 +63,8 @@ impl Layout for Mirror {
     }
 
     fn place(&self, copy: CopyOf) -> (DriveId, Pba) {
-        let (column, at) = self.striping.place(u64::from(copy.chunk) * CHUNK.0);
-        let drive = column * u64::from(self.copies) + u64::from(copy.copy);
+        let (column, at) = self.striping.place(copy.chunk().0 * CHUNK.0);
+        let drive = column * u64::from(self.copies) + u64::from(copy.copy());
         (DriveId(drive as u16), Pba(at))
     }
 
@@ -95,3 +95,25 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
     prepared: false,
     build,
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::maplog::copies::Chunk;
+
+    /// Chunks whose numbers have the same lower 32 bits do not lie at the same place.
+    #[test]
+    fn chunks_lie_where_the_whole_number_says() {
+        let of = |columns| Mirror {
+            striping: Striping::new(columns, 64),
+            copies: 2,
+            chunks: 1 << 46,
+        };
+        let place = |columns, chunk| of(columns).place(CopyOf::new(Chunk(chunk), 1));
+        let (low, high) = (5, (3 << 32) + 5);
+        assert_eq!(place(1, low), (DriveId(1), Pba(40)));
+        assert_eq!(place(1, high), (DriveId(1), Pba(8 * high)));
+        // 16 chunks a unit: of two columns the first has every other unit.
+        assert_eq!(place(2, high + 16), (DriveId(3), Pba((3 << 34) + 40)));
+    }
+}

@@ -98,7 +98,10 @@ impl TooLarge {
         let kib = (slot.bytes() / 1024).max(1);
         let Some(key) = key else {
             let value = format!("{kib} KiB on {} tracks", env.blueprint.room(slot).tracks);
-            return ConfigError::value("slots of the drive", &value, &format!("less: {why}"));
+            let allowed = format!(
+                "less: {why}; take a smaller drive, or mirror, which needs no list of slots"
+            );
+            return env.names.too_much("slots of the drive", &value, &allowed);
         };
         let works = |kib: &u64| {
             let room = env.blueprint.room(Blocks(kib * 1024 / BLOCK_BYTES));
@@ -113,7 +116,7 @@ impl TooLarge {
             Some(kib) => format!("more, such as {kib}: {why}"),
             None => format!("no chunk of this drive: {why}"),
         };
-        ConfigError::value(key, &kib.to_string(), &allowed)
+        env.names.too_much(key, &kib.to_string(), &allowed)
     }
 }
 

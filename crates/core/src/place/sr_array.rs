@@ -13,11 +13,11 @@
 
 use std::sync::Arc;
 
-use super::delayed::{BUFFER, CopyOf, FOREGROUND};
-use super::fixed_copies::{FixedCopies, Layout};
+use super::delayed::{BUFFER, FOREGROUND};
+use super::fixed_copies::{CopyOf, FixedCopies, Layout};
 use super::mirror::CHUNK;
 use super::slot_tracks::{Footprint, tracks, used_cylinders};
-use super::striping::{Striping, UNIT, drives_of, numbered, unit_in_chunks};
+use super::striping::{Striping, UNIT, drives_of, unit_in_chunks};
 use crate::contract::Placement;
 use crate::freemap::{FreeMap, Slot, Tracks};
 use crate::ids::DriveId;
@@ -30,7 +30,7 @@ struct SrArray {
     tracks: Arc<Tracks>,
     /// Slot of the first replica, by chunk of a drive.
     first: Vec<Slot>,
-    chunks: u32,
+    chunks: u64,
 }
 
 impl SrArray {
@@ -59,7 +59,7 @@ impl SrArray {
             replicas: dr,
             tracks,
             first,
-            chunks: numbered(capacity.0 / CHUNK.0)?,
+            chunks: capacity.0 / CHUNK.0,
         })
     }
 
@@ -97,7 +97,7 @@ impl Layout for SrArray {
         self.striping.columns as u16
     }
 
-    fn chunks(&self) -> u32 {
+    fn chunks(&self) -> u64 {
         self.chunks
     }
 
@@ -106,9 +106,9 @@ impl Layout for SrArray {
     }
 
     fn place(&self, copy: CopyOf) -> (DriveId, Pba) {
-        let (drive, at) = self.striping.place(u64::from(copy.chunk) * CHUNK.0);
+        let (drive, at) = self.striping.place(copy.chunk().0 * CHUNK.0);
         let first = self.first[(at / CHUNK.0) as usize];
-        let slot = Slot(first.0 + u32::from(copy.copy) * self.spacing(first));
+        let slot = Slot(first.0 + u32::from(copy.copy()) * self.spacing(first));
         (DriveId(drive as u16), self.tracks.at(slot))
     }
 

@@ -67,20 +67,6 @@ pub(super) fn unit_in_chunks(stripe_kib: u64, chunk_kib: u64) -> Result<u64, Con
     ))
 }
 
-/// So many chunks of a volume, if 32 bits can number them.
-///
-/// # Errors
-/// They cannot.
-pub(super) fn numbered(chunks: u64) -> Result<u32, ConfigError> {
-    u32::try_from(chunks).map_err(|_| {
-        ConfigError::value(
-            "chunks of the volume",
-            &chunks.to_string(),
-            "at most 2^32 - 1, which is 16 TiB of 4 KiB; a placement that keeps no account of chunks (linear, stripe, concat) goes beyond",
-        )
-    })
-}
-
 impl Striping {
     /// Of blocks, from a number of columns and the knob [`UNIT`].
     pub(super) fn new(columns: u64, unit_kib: u64) -> Striping {

@@ -19,6 +19,23 @@ pub struct DriveEnv<'a> {
     pub blueprint: &'a dyn Blueprint,
 }
 
+/// What a placement and its drives are called.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'a> {
+    /// The placement.
+    pub place: &'a str,
+    /// A drive.
+    pub drive: &'a str,
+}
+
+impl Names<'_> {
+    /// The placement cannot have so much of something over these drives.
+    pub fn too_much(&self, what: &str, value: &str, allowed: &str) -> ConfigError {
+        let key = format!("{} over {}: {what}", self.place, self.drive);
+        ConfigError::value(&key, value, allowed)
+    }
+}
+
 /// The surroundings of a part that makes a volume of drives: a placement.
 #[derive(Clone, Copy)]
 pub struct VolumeEnv<'a> {
@@ -26,6 +43,8 @@ pub struct VolumeEnv<'a> {
     pub seed: u64,
     /// This part's own name for its random stream.
     pub label: &'a str,
+    /// What the placement and the drives are called, for messages.
+    pub names: Names<'a>,
     /// The drives below it, all alike, as their parameters describe them.
     pub blueprint: &'a dyn Blueprint,
     /// Everything that the blueprint was made of, in words.

@@ -13,7 +13,9 @@ mod memo;
 mod volume_error;
 
 pub use card::{Build, PartCard, Spec};
-pub use env::{CacheEnv, DestageEnv, DriveEnv, FaultsEnv, PrefetchEnv, Survivors, VolumeEnv};
+pub use env::{
+    CacheEnv, DestageEnv, DriveEnv, FaultsEnv, Names, PrefetchEnv, Survivors, VolumeEnv,
+};
 pub use error::{ConfigError, nearest};
 pub use kind::{AnyKind, Kind, KindCard, Of, find};
 pub use knobs::{Knob, KnobKind, KnobValue, Knobs, Need, written};

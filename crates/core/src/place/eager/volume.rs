@@ -11,7 +11,6 @@ use super::store::virtual_log::{self, FoundLog, VirtualLogStore};
 use super::store::{HOME, MapStore, NVRAM, NVRAM_ENTRIES, PORTIONS, REGION, STATIONS};
 use crate::contract::Placement;
 use crate::maplog::{Geometry, Settings, Spread};
-use crate::place::striping::numbered;
 use crate::registry::{ConfigError, Knob, Knobs, Survivors, VolumeEnv, VolumeError};
 use crate::rng::Rng;
 use crate::units::Blocks;
@@ -117,12 +116,26 @@ impl Volume<'_> {
         Ok((geometry, map, Some(store)))
     }
 
+    /// So many chunks, if 32 bits can number them, as the map and all that keeps it do.
+    fn numbered(&self, chunks: u64) -> Result<u32, ConfigError> {
+        u32::try_from(chunks).map_err(|_| {
+            let allowed = format!(
+                "at most {}, as the map numbers them with 32 bits; take a larger chunk_kib, fewer or smaller drives, or mirror",
+                u32::MAX
+            );
+            let value = chunks.to_string();
+            self.env
+                .names
+                .too_much("chunks of the volume", &value, &allowed)
+        })
+    }
+
     /// What the map is of, on drives with so much room.
     fn geometry(&self, empty: &Empty) -> Result<Geometry, ConfigError> {
         let of_drive = empty.units * self.setup.unit;
         Ok(Geometry {
             volume: Rng::stream(self.env.seed, "volume").bits(),
-            chunks: numbered(of_drive * u64::from(self.columns))?,
+            chunks: self.numbered(of_drive * u64::from(self.columns))?,
             copies: self.copies,
             columns: self.columns,
             unit: self.unit as u32,

@@ -1,10 +1,10 @@
 //! Copies that are written in spare time.
 
 use super::unsettled::{Copies, Unsettled, lowest, members};
-use super::{Apart, FixedCopies, Layout, Part, Piece, RUN_MAX, Underway, follow};
+use super::{Apart, Chunk, CopyOf, FixedCopies, Layout, Part, Piece, RUN_MAX, Underway, follow};
 use crate::ids::DriveId;
 use crate::op::Op;
-use crate::place::delayed::{CopyOf, Pushed, TRIES, Turn};
+use crate::place::delayed::{Pushed, TRIES, Turn};
 use crate::plan::Plan;
 use crate::units::Blocks;
 
@@ -18,11 +18,11 @@ impl<L: Layout> FixedCopies<L> {
             let mut chunks = 1;
             while let Some(next) = self.delayed.first(drive)
                 && chunks < RUN_MAX
-                && next.copy == first.copy
-                && next.chunk == first.chunk + chunks
-                && self.follows(next.chunk)
+                && next.copy() == first.copy()
+                && next.chunk() == first.chunk().plus(chunks)
+                && self.follows(next.chunk())
                 && self.is_due(next)
-                && self.same_source(first.chunk, next.chunk)
+                && self.same_source(first.chunk(), next.chunk())
             {
                 self.delayed.pop(drive);
                 chunks += 1;
@@ -42,19 +42,19 @@ impl<L: Layout> FixedCopies<L> {
     ) {
         let Underway { first, chunks, .. } = *ended;
         let alone = apart && chunks > 1;
-        for chunk in first.chunk..first.chunk + chunks {
-            if alone && self.state(chunk).spoiled >> first.copy & 1 == 0 {
-                self.propagate(CopyOf { chunk, ..first }, 1, out);
+        for chunk in first.chunk().run(chunks) {
+            if alone && self.state(chunk).spoiled >> first.copy() & 1 == 0 {
+                self.propagate(CopyOf::new(chunk, first.copy()), 1, out);
                 continue;
             }
-            self.delayed_done(chunk, first.copy, done, out);
+            self.delayed_done(chunk, first.copy(), done, out);
             if done {
-                self.note_cached(chunk, 1 << first.copy, out);
+                self.note_cached(chunk, 1 << first.copy(), out);
             }
         }
     }
 
-    fn delayed_done(&mut self, chunk: u32, copy: u8, done: bool, out: &mut Plan) {
+    fn delayed_done(&mut self, chunk: Chunk, copy: u8, done: bool, out: &mut Plan) {
         let bit = 1 << copy;
         let before = self.state(chunk);
         let spoiled = before.spoiled & bit != 0;
@@ -101,7 +101,7 @@ impl<L: Layout> FixedCopies<L> {
         // A copy that could not be written stays stale.
         if spoiled && !state.writing {
             match waits {
-                true => self.propagate(CopyOf { chunk, copy }, 1, out),
+                true => self.propagate(CopyOf::new(chunk, copy), 1, out),
                 false => self.delay(chunk, bit, out),
             }
         }
@@ -113,7 +113,7 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// A copy could not be written. If only the buffer has its data, it is tried again, so often.
-    fn try_again(&mut self, chunk: u32, copy: Copies, out: &mut Plan) {
+    fn try_again(&mut self, chunk: Chunk, copy: Copies, out: &mut Plan) {
         let state = self.state(chunk);
         let is_urgent = self.left(chunk, copy) != 0 && self.turn(chunk) == Turn::Urgent;
         if is_urgent && !state.writing && state.failures + 1 < TRIES {
@@ -123,7 +123,7 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// The buffer has no chunk any more of which no copy is delayed: whoever writes another copy reads one first.
-    pub(super) fn forget_buffer(&mut self, chunk: u32) {
+    pub(super) fn forget_buffer(&mut self, chunk: Chunk) {
         let state = self.state(chunk);
         let stale = self.all & !state.current;
         if stale != 0 && !state.unbuffered && !self.is_delayed(chunk, stale) {
@@ -132,9 +132,9 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// These copies are to be written in spare time.
-    pub(super) fn delay(&mut self, chunk: u32, copies: Copies, out: &mut Plan) {
+    pub(super) fn delay(&mut self, chunk: Chunk, copies: Copies, out: &mut Plan) {
         for copy in members(copies) {
-            let of = CopyOf { chunk, copy };
+            let of = CopyOf::new(chunk, copy);
             let (drive, _) = self.layout.place(of);
             if self.gone.has(drive) {
                 continue;
@@ -149,9 +149,9 @@ impl<L: Layout> FixedCopies<L> {
 
     /// Whether a delayed copy still has to be written.
     pub(super) fn is_due(&self, of: CopyOf) -> bool {
-        let state = self.state(of.chunk);
-        let has_source = !state.unbuffered || self.left(of.chunk, state.current) != 0;
-        !state.writing && has_source && (state.current | state.flying) >> of.copy & 1 == 0
+        let state = self.state(of.chunk());
+        let has_source = !state.unbuffered || self.left(of.chunk(), state.current) != 0;
+        !state.writing && has_source && (state.current | state.flying) >> of.copy() & 1 == 0
     }
 
     /// Writes one copy of chunks whose data are in the same place.
@@ -160,20 +160,20 @@ impl<L: Layout> FixedCopies<L> {
             current,
             unbuffered,
             ..
-        } = self.state(first.chunk);
-        let current = self.left_or_all(first.chunk, current);
-        for chunk in first.chunk..first.chunk + chunks {
-            self.change(chunk, |state| state.flying |= 1 << first.copy);
+        } = self.state(first.chunk());
+        let current = self.left_or_all(first.chunk(), current);
+        for chunk in first.chunk().run(chunks) {
+            self.change(chunk, |state| state.flying |= 1 << first.copy());
         }
         let piece = Piece {
-            first: first.chunk,
+            first: first.chunk(),
             chunks,
             from: Blocks(0),
             len: Blocks(u64::from(chunks) * self.layout.chunk().0),
             copies: 0,
         };
         let delayed = Part::Delayed(Apart::Tried);
-        let mut planned = self.planned(&piece, first.copy, Op::Write, delayed);
+        let mut planned = self.planned(&piece, first.copy(), Op::Write, delayed);
         planned.awaited = false;
         let mut after = None;
         if unbuffered {
@@ -189,7 +189,7 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// Whether two chunks' delayed copies get their data from the same place: the buffer, or one copy.
-    fn same_source(&self, one: u32, other: u32) -> bool {
+    fn same_source(&self, one: Chunk, other: Chunk) -> bool {
         let source = |chunk| {
             let state = self.state(chunk);
             let current = self.left_or_all(chunk, state.current);

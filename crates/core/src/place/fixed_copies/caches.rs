@@ -11,11 +11,10 @@
 use slab::Slab;
 
 use super::unsettled::{Copies, members};
-use super::{FixedCopies, Layout};
+use super::{Chunk, CopyOf, FixedCopies, Layout};
 use crate::ids::DriveId;
 use crate::io::{DriveDone, Tag};
 use crate::op::{Failure, Op, Status};
-use crate::place::delayed::CopyOf;
 use crate::plan::{Instead, Plan, PlannedIo, Target};
 use crate::sorted::{Keyed, Sorted};
 use crate::units::{Blocks, Pba};
@@ -43,7 +42,7 @@ impl Keyed for Last {
 /// A chunk, and the copies that had its newest data when a flush was planned.
 #[derive(Clone, Copy, Debug)]
 struct Covered {
-    chunk: u32,
+    chunk: Chunk,
     copies: Copies,
 }
 
@@ -74,7 +73,7 @@ pub(super) struct Caches {
     last: Sorted<Last>,
     number: u64,
     /// Chunks of writes since the last flush was planned; one that was written again stands there again.
-    written: Vec<u32>,
+    written: Vec<Chunk>,
     flushes: Slab<Flush>,
     /// The flush that was planned last, if it is under way.
     newest: Option<usize>,
@@ -111,11 +110,11 @@ impl Caches {
     }
 
     /// Copies of a chunk were written. Whether the drives have to be flushed now, lest too many be cached.
-    fn ended(&mut self, chunk: u32, copies: Copies) -> bool {
+    fn ended(&mut self, chunk: Chunk, copies: Copies) -> bool {
         self.number += 1;
         let number = self.number;
         for copy in members(copies) {
-            let of = CopyOf { chunk, copy };
+            let of = CopyOf::new(chunk, copy);
             self.last.take(&of);
             self.last.insert(Last { of, number });
         }
@@ -169,7 +168,7 @@ impl Caches {
     }
 
     /// These copies of a chunk may not be readable: no flush under way covers them, if it covers others that are `left`.
-    fn strike(&mut self, chunk: u32, copies: Copies, left: Copies) {
+    fn strike(&mut self, chunk: Chunk, copies: Copies, left: Copies) {
         for (_, flush) in &mut self.flushes {
             let found = flush.covered.binary_search_by_key(&chunk, |one| one.chunk);
             if let Ok(index) = found {
@@ -182,7 +181,7 @@ impl Caches {
     }
 
     /// A forced write has put a chunk on the medium of these copies: what was safe before is older.
-    fn forced(&mut self, chunk: u32, copies: Copies) {
+    fn forced(&mut self, chunk: Chunk, copies: Copies) {
         for (_, flush) in &mut self.flushes {
             let found = flush.covered.binary_search_by_key(&chunk, |one| one.chunk);
             if let Ok(index) = found {
@@ -199,9 +198,9 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// Of these copies of a chunk, those of which the last write was covered by no flush.
-    pub(super) fn still_cached(&self, chunk: u32, copies: Copies) -> Copies {
+    pub(super) fn still_cached(&self, chunk: Chunk, copies: Copies) -> Copies {
         let is_cached = |copy: &u8| {
-            let of = CopyOf { chunk, copy: *copy };
+            let of = CopyOf::new(chunk, *copy);
             let last = self
                 .caches
                 .as_ref()
@@ -214,7 +213,7 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// These copies of a chunk have ended in the caches of their drives, if those may lose them.
-    pub(super) fn note_cached(&mut self, chunk: u32, copies: Copies, out: &mut Plan) {
+    pub(super) fn note_cached(&mut self, chunk: Chunk, copies: Copies, out: &mut Plan) {
         let Some(caches) = self.caches.as_mut().filter(|_| copies != 0) else {
             return;
         };
@@ -224,14 +223,14 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// A forced write has put a chunk on the medium of these copies.
-    pub(super) fn note_forced(&mut self, chunk: u32, copies: Copies) {
+    pub(super) fn note_forced(&mut self, chunk: Chunk, copies: Copies) {
         if let Some(caches) = self.caches.as_mut().filter(|_| copies != 0) {
             caches.forced(chunk, copies);
         }
     }
 
     /// These copies of a chunk may not be readable.
-    pub(super) fn strike(&mut self, chunk: u32, copies: Copies) {
+    pub(super) fn strike(&mut self, chunk: Chunk, copies: Copies) {
         let left = self.left(chunk, self.all);
         if let Some(caches) = self.caches.as_mut().filter(|_| copies != 0) {
             caches.strike(chunk, copies, left);
@@ -320,7 +319,7 @@ impl<L: Layout> FixedCopies<L> {
         for Covered { chunk, copies } in &mut caches.flushes[tag.0 as usize].covered {
             let chunk = *chunk;
             for copy in members(*copies) {
-                let (at, _) = layout.place(CopyOf { chunk, copy });
+                let (at, _) = layout.place(CopyOf::new(chunk, copy));
                 if at == drive {
                     *copies &= !(1 << copy);
                 }
@@ -331,7 +330,7 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// What is lost is covered by no flush any more: whatever is done, the power takes nothing else.
-    fn cover_later(&mut self, chunk: u32) {
+    fn cover_later(&mut self, chunk: Chunk) {
         let is_lost = self.is_lost(&self.state(chunk));
         if let Some(caches) = self.caches.as_mut().filter(|_| !is_lost) {
             caches.written.push(chunk);
@@ -344,7 +343,7 @@ impl<L: Layout> FixedCopies<L> {
         let mut settled = 0;
         for copy in members(self.all) {
             let caches = self.caches.as_mut().expect("there are some");
-            if caches.settle(CopyOf { chunk, copy }, until) {
+            if caches.settle(CopyOf::new(chunk, copy), until) {
                 settled |= 1 << copy;
             }
         }
@@ -360,22 +359,23 @@ impl<L: Layout> FixedCopies<L> {
 mod tests {
     use super::*;
 
-    fn copy(chunk: u32) -> CopyOf {
-        CopyOf { chunk, copy: 0 }
+    fn copy(chunk: u64) -> CopyOf {
+        let chunk = Chunk(chunk);
+        CopyOf::new(chunk, 0)
     }
 
-    fn chunks(covered: &[Covered]) -> Vec<u32> {
-        covered.iter().map(|one| one.chunk).collect()
+    fn chunks(covered: &[Covered]) -> Vec<u64> {
+        covered.iter().map(|one| one.chunk.0).collect()
     }
 
     #[test]
     fn a_copy_that_was_written_again_stays_cached() {
         let mut caches = Caches::new();
-        caches.ended(5, 1);
-        caches.ended(6, 1);
+        caches.ended(Chunk(5), 1);
+        caches.ended(Chunk(6), 1);
         assert_eq!(chunks(&caches.chunks_to_cover()), [5, 6]);
         let until = caches.number;
-        caches.ended(5, 1);
+        caches.ended(Chunk(5), 1);
         assert!(!caches.settle(copy(5), until), "it was written again");
         assert!(caches.settle(copy(6), until), "it was not");
         assert!(!caches.settle(copy(6), until), "it is settled");
@@ -386,7 +386,7 @@ mod tests {
     #[test]
     fn a_flush_covers_what_one_under_way_may_fail_chunks_to_cover() {
         let mut caches = Caches::new();
-        caches.ended(7, 1);
+        caches.ended(Chunk(7), 1);
         let covered = caches.chunks_to_cover();
         let key = caches.begin(Flush {
             until: 1,
@@ -395,7 +395,7 @@ mod tests {
             failed: false,
             of: FlushOf::Client,
         });
-        caches.ended(3, 1);
+        caches.ended(Chunk(3), 1);
         assert_eq!(chunks(&caches.chunks_to_cover()), [3, 7]);
         let tag = Tag(key as u64);
         assert!(caches.drive_ended(tag, true).is_none(), "one is left");
@@ -408,7 +408,7 @@ mod tests {
         let mut caches = Caches::new();
         let mut keys = Vec::new();
         for chunk in 0..10 {
-            caches.ended(chunk, 1);
+            caches.ended(Chunk(chunk), 1);
             let covered = caches.chunks_to_cover();
             assert_eq!(chunks(&covered), (0..=chunk).collect::<Vec<_>>());
             keys.push(caches.begin(Flush {
@@ -421,17 +421,17 @@ mod tests {
         }
         // The newest has ended: what it covered is safe, and so is what the others cover.
         caches.drive_ended(Tag(keys[9] as u64), false);
-        caches.ended(77, 1);
+        caches.ended(Chunk(77), 1);
         assert_eq!(chunks(&caches.chunks_to_cover()), [77]);
     }
 
     #[test]
     fn too_many_cached_copies_ask_for_a_flush() {
         let mut caches = Caches::new();
-        let asks = (0..CACHED_MAX as u32).any(|chunk| caches.ended(chunk, 1));
+        let asks = (0..CACHED_MAX as u64).any(|chunk| caches.ended(Chunk(chunk), 1));
         assert!(!asks, "there is room for them");
-        assert!(caches.ended(0, 1), "there is room for no more");
+        assert!(caches.ended(Chunk(0), 1), "there is room for no more");
         caches.flushing = true;
-        assert!(!caches.ended(1, 1), "a flush is under way");
+        assert!(!caches.ended(Chunk(1), 1), "a flush is under way");
     }
 }

@@ -1,9 +1,10 @@
 //! Reads and writes that fail: another copy is read, other copies are written.
 
-use super::{Apart, Copies, FixedCopies, Layout, Part, Piece, Underway, Writing, members};
+use super::{
+    Apart, Chunk, Copies, CopyOf, FixedCopies, Layout, Part, Piece, Underway, Writing, members,
+};
 use crate::io::DriveDone;
 use crate::op::{Failure, Op, Status};
-use crate::place::delayed::CopyOf;
 use crate::plan::{Instead, Plan, Step, StepIndex};
 use crate::units::Blocks;
 
@@ -21,7 +22,7 @@ impl<L: Layout> FixedCopies<L> {
     fn piece(&self, ended: &Underway, done: &DriveDone, copies: Copies) -> Piece {
         let (_, at) = self.layout.place(ended.first);
         Piece {
-            first: ended.first.chunk,
+            first: ended.first.chunk(),
             chunks: ended.chunks,
             from: Blocks(done.at.0 - at.0),
             len: done.len,
@@ -34,21 +35,21 @@ impl<L: Layout> FixedCopies<L> {
         if self.undecided == 0 {
             return;
         }
-        for chunk in ended.first.chunk..ended.first.chunk + ended.chunks {
+        for chunk in ended.first.chunk().run(ended.chunks) {
             let state = self.state(chunk);
-            if state.candidates != 0 && state.current >> ended.first.copy & 1 == 1 {
+            if state.candidates != 0 && state.current >> ended.first.copy() & 1 == 1 {
                 self.change(chunk, |state| state.candidates = 0);
             }
         }
     }
 
     /// Whether somebody is reading something of a chunk, from a drive that is not gone.
-    pub(super) fn is_read(&self, chunk: u32) -> bool {
+    pub(super) fn is_read(&self, chunk: Chunk) -> bool {
         let mut underway = self.underway.iter();
         underway.any(|(_, one)| {
-            let chunks = one.first.chunk..one.first.chunk + one.chunks;
+            let mut chunks = one.first.chunk().run(one.chunks);
             let is_gone = || self.gone.has(self.layout.place(one.first).0);
-            matches!(one.part, Part::Read(_)) && chunks.contains(&chunk) && !is_gone()
+            matches!(one.part, Part::Read(_)) && chunks.any(|other| other == chunk) && !is_gone()
         })
     }
 
@@ -56,13 +57,13 @@ impl<L: Layout> FixedCopies<L> {
     /// one of them is current for all chunks, that is read instead. If all of them are still to be written from the buffer, that
     /// has the blocks.
     pub(super) fn read_failed(&mut self, ended: &Underway, done: &DriveDone, out: &mut Plan) {
-        let bit = 1 << ended.first.copy;
+        let bit = 1 << ended.first.copy();
         let tried = match ended.part {
             Part::Read(tried) => tried,
             _ => 0,
         };
         let mut others = self.all & !(bit | tried);
-        let chunks = ended.first.chunk..ended.first.chunk + ended.chunks;
+        let chunks = ended.first.chunk().run(ended.chunks);
         for chunk in chunks.clone() {
             // This read may have kept a candidate whose drive is gone.
             self.take_one_that_is_left(chunk, out);
@@ -95,7 +96,7 @@ impl<L: Layout> FixedCopies<L> {
             };
             self.delay(chunk, stale & !(state.current | state.flying), out);
         }
-        let others = self.left(ended.first.chunk, others);
+        let others = self.left(ended.first.chunk(), others);
         if others != 0 {
             let piece = self.piece(ended, done, others);
             let step = self.alternatives(&piece, Op::Read, ended.part, out);
@@ -123,14 +124,14 @@ impl<L: Layout> FixedCopies<L> {
         tried: Copies,
         out: &mut Plan,
     ) -> Option<StepIndex> {
-        let copies = self.suspects(ended.first.chunk) & !tried;
+        let copies = self.suspects(ended.first.chunk()) & !tried;
         let piece = self.piece(ended, done, copies);
         (copies != 0).then(|| self.alternatives(&piece, Op::Read, Part::Read(tried), out))
     }
 
     /// Copies of a chunk that have its newest data as far as they can be read, on drives that are left: also while these are written there
     /// once more.
-    fn suspects(&self, chunk: u32) -> Copies {
+    fn suspects(&self, chunk: Chunk) -> Copies {
         self.left(chunk, self.state(chunk).suspect)
     }
 
@@ -142,20 +143,20 @@ impl<L: Layout> FixedCopies<L> {
         done: &DriveDone,
         out: &mut Plan,
     ) -> Option<StepIndex> {
-        let bit = 1 << ended.first.copy;
+        let bit = 1 << ended.first.copy();
         let elsewhere = |chunk| {
             let others = self.left(chunk, self.state(chunk).current & !bit);
             others | self.suspects(chunk) & !bit != 0 || self.is_buffered(chunk)
         };
-        let mut chunks = ended.first.chunk..ended.first.chunk + ended.chunks;
+        let mut chunks = ended.first.chunk().run(ended.chunks);
         if !chunks.clone().any(elsewhere) {
             return None;
         }
         let Piece { from, len, .. } = self.piece(ended, done, 0);
         let size = self.layout.chunk().0;
         let end = from.0 + len.0;
-        let mut part = |chunk: u32| {
-            let first = u64::from(chunk - ended.first.chunk) * size;
+        let mut part = |chunk: Chunk| {
+            let first = (chunk.0 - ended.first.chunk().0) * size;
             let (start, end) = (from.0.max(first), end.min(first + size));
             let alone = Piece {
                 first: chunk,
@@ -173,16 +174,16 @@ impl<L: Layout> FixedCopies<L> {
 
     /// Whether the buffer has the newest version of a chunk, for a copy that is still to be written. A write of it keeps it there, though
     /// the copy does not wait for its turn meanwhile.
-    fn is_buffered(&self, chunk: u32) -> bool {
+    fn is_buffered(&self, chunk: Chunk) -> bool {
         let state = self.state(chunk);
         let stale = self.all & !state.current;
         !state.unbuffered && stale != 0 && (state.writing || self.is_delayed(chunk, stale))
     }
 
     /// Whether one of these copies of a chunk is being written in spare time, or waits for that: it keeps the chunk in the buffer.
-    pub(super) fn is_delayed(&self, chunk: u32, copies: Copies) -> bool {
+    pub(super) fn is_delayed(&self, chunk: Chunk, copies: Copies) -> bool {
         let flying = self.state(chunk).flying & copies != 0;
-        flying || members(copies).any(|copy| self.delayed.waits(CopyOf { chunk, copy }))
+        flying || members(copies).any(|copy| self.delayed.waits(CopyOf::new(chunk, copy)))
     }
 
     /// A copy was written, or could not be. If in the end too few are on the platters of drives that are left, those that were not tried
@@ -196,7 +197,7 @@ impl<L: Layout> FixedCopies<L> {
         out: &mut Plan,
     ) {
         let writing = &mut self.writes[key];
-        let bit = 1 << ended.first.copy;
+        let bit = 1 << ended.first.copy();
         match done.status.is_done() {
             true => writing.done |= bit,
             false => writing.failed |= bit,
@@ -205,7 +206,7 @@ impl<L: Layout> FixedCopies<L> {
         let landed = writing.done;
         if !done.status.is_done() {
             // After a power cut another copy is taken.
-            for chunk in ended.first.chunk..ended.first.chunk + ended.chunks {
+            for chunk in ended.first.chunk().run(ended.chunks) {
                 let left = self.left(chunk, self.all);
                 let buffered = self.is_buffered(chunk);
                 self.change(chunk, |state| {
@@ -218,16 +219,16 @@ impl<L: Layout> FixedCopies<L> {
                 self.strike(chunk, bit);
             }
         }
-        let wanted = self.wanted(ended.first.chunk);
-        let landed = self.left(ended.first.chunk, landed);
+        let wanted = self.wanted(ended.first.chunk());
+        let landed = self.left(ended.first.chunk(), landed);
         let others = match left == 1 && failed != 0 && landed.count_ones() < wanted {
             true => self.all & !(failed | landed) & !self.flying(ended),
             false => 0,
         };
-        let mut others = self.left(ended.first.chunk, others);
+        let mut others = self.left(ended.first.chunk(), others);
         // It has reached no drive that is left: it waits for the copies that are being written there.
-        if others == 0 && left == 1 && self.left(ended.first.chunk, landed | failed) == 0 {
-            others = self.left(ended.first.chunk, self.flying(ended));
+        if others == 0 && left == 1 && self.left(ended.first.chunk(), landed | failed) == 0 {
+            others = self.left(ended.first.chunk(), self.flying(ended));
         }
         if others != 0 {
             let piece = self.piece(ended, done, others);
@@ -247,7 +248,7 @@ impl<L: Layout> FixedCopies<L> {
 
     /// Copies of which a delayed write of one of these chunks is under way.
     fn flying(&self, ended: &Underway) -> Copies {
-        let chunks = ended.first.chunk..ended.first.chunk + ended.chunks;
+        let chunks = ended.first.chunk().run(ended.chunks);
         chunks.fold(0, |flying, chunk| flying | self.state(chunk).flying)
     }
 }

@@ -3,11 +3,10 @@
 use std::ops::Range;
 
 use super::unsettled::{Copies, Unsettled, members};
-use super::{FixedCopies, Layout, Part, Piece, Writing, follow};
+use super::{Chunk, CopyOf, FixedCopies, Layout, Part, Piece, Writing, follow};
 use crate::contract::Drives;
 use crate::op::Op;
 use crate::place::choice;
-use crate::place::delayed::CopyOf;
 use crate::plan::{Plan, StepIndex};
 use crate::request::Request;
 use crate::units::{Blocks, Instant};
@@ -57,7 +56,7 @@ impl<L: Layout> FixedCopies<L> {
         let size = self.layout.chunk().0;
         let ends = [request.extent.start.0, request.extent.end().0];
         let within = ends.into_iter().filter(|end| !end.is_multiple_of(size));
-        let mut chunks = within.map(|block| (block / size) as u32);
+        let mut chunks = within.map(|block| Chunk(block / size));
         chunks.any(|chunk| self.needs_rest(&self.state(chunk), request.fua))
     }
 
@@ -69,7 +68,7 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// Copies of a chunk that a write waits for: as many as there are, if drives are gone.
-    pub(super) fn wanted(&self, chunk: u32) -> u32 {
+    pub(super) fn wanted(&self, chunk: Chunk) -> u32 {
         let left = self.left_or_all(chunk, self.all).count_ones();
         self.foreground.min(left)
     }
@@ -108,7 +107,7 @@ impl<L: Layout> FixedCopies<L> {
         if short {
             out.gate(Writing::answer(key));
         }
-        for chunk in piece.first..piece.first + piece.chunks {
+        for chunk in piece.first.run(piece.chunks) {
             self.change(chunk, |state| state.writing = true);
         }
         let first = out.steps.len() as u32;
@@ -160,8 +159,8 @@ impl<L: Layout> FixedCopies<L> {
             return;
         }
         let Writing { first, chunks, .. } = self.writes[key];
-        let flies = |chunk: &u32| self.state(*chunk).flying & copies != 0;
-        let flying: Vec<u32> = (first..first + chunks).filter(flies).collect();
+        let flies = |chunk: &Chunk| self.state(*chunk).flying & copies != 0;
+        let flying: Vec<Chunk> = first.run(chunks).filter(flies).collect();
         if flying.is_empty() {
             return;
         }
@@ -195,7 +194,7 @@ impl<L: Layout> FixedCopies<L> {
             failed |= std::mem::take(&mut done);
         }
         let cached = if forced { 0 } else { self.cached_of(done) };
-        for chunk in first..first + chunks {
+        for chunk in first.run(chunks) {
             let partial = self.writes[key].is_partial(chunk);
             let on_left = self.left(chunk, self.all);
             let still_cached = self.still_cached(chunk, self.state(chunk).torn);
@@ -235,11 +234,11 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// A write that is done has too few current copies of a chunk: the stale ones are written at once, and it waits for them.
-    fn await_copies(&mut self, chunk: u32, key: usize, stale: Copies, out: &mut Plan) {
+    fn await_copies(&mut self, chunk: Chunk, key: usize, stale: Copies, out: &mut Plan) {
         self.writes[key].unready += 1;
         self.change(chunk, |state| state.waiter = Some(key as u32));
         for copy in members(self.left(chunk, stale)) {
-            self.propagate(CopyOf { chunk, copy }, 1, out);
+            self.propagate(CopyOf::new(chunk, copy), 1, out);
         }
     }
 

@@ -7,19 +7,19 @@
 //! read from then on.
 
 use super::unsettled::{Copies, Unsettled, members};
-use super::{FixedCopies, Layout};
+use super::{Chunk, CopyOf, FixedCopies, Layout};
 use crate::ids::DriveId;
-use crate::place::delayed::{CopyOf, Turn};
+use crate::place::delayed::Turn;
 use crate::plan::Plan;
 
 impl<L: Layout> FixedCopies<L> {
     /// Of these copies of a chunk, those whose drives are not gone.
-    pub(super) fn left(&self, chunk: u32, copies: Copies) -> Copies {
+    pub(super) fn left(&self, chunk: Chunk, copies: Copies) -> Copies {
         if !self.gone.any() {
             return copies;
         }
         let on_one_that_is_left = |copy: &u8| {
-            let (drive, _) = self.layout.place(CopyOf { chunk, copy: *copy });
+            let (drive, _) = self.layout.place(CopyOf::new(chunk, *copy));
             !self.gone.has(drive)
         };
         let left = members(copies).filter(on_one_that_is_left);
@@ -27,7 +27,7 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// The same, or all if no other will do: then the drive is asked, and says that it is gone.
-    pub(super) fn left_or_all(&self, chunk: u32, copies: Copies) -> Copies {
+    pub(super) fn left_or_all(&self, chunk: Chunk, copies: Copies) -> Copies {
         match self.left(chunk, copies) {
             0 => copies,
             left => left,
@@ -50,20 +50,22 @@ impl<L: Layout> FixedCopies<L> {
         self.lost = lost.count();
         let unit = self.layout.striping().unit / self.layout.chunk().0;
         let first = (0..self.layout.chunks()).step_by(unit as usize);
-        let mut columns = first.take(self.layout.striping().columns as usize);
+        let mut columns = first
+            .map(Chunk)
+            .take(self.layout.striping().columns as usize);
         self.column_is_lost = columns.any(|chunk| self.left(chunk, self.all) == 0);
         while let Some(of) = self.delayed.pop(drive) {
-            self.forget_buffer(of.chunk);
+            self.forget_buffer(of.chunk());
         }
         let lost = self.unsettled.iter().filter(|one| self.is_lost(one));
-        let lost: Vec<u32> = lost.map(|one| one.chunk).collect();
+        let lost: Vec<Chunk> = lost.map(|one| one.chunk).collect();
         lost.into_iter()
             .for_each(|chunk| self.trust_again(chunk, out));
         if self.undecided == 0 {
             return;
         }
         let undecided = self.unsettled.iter().filter(|one| one.candidates != 0);
-        let undecided: Vec<u32> = undecided.map(|one| one.chunk).collect();
+        let undecided: Vec<Chunk> = undecided.map(|one| one.chunk).collect();
         for chunk in undecided {
             self.take_one_that_is_left(chunk, out);
         }
@@ -73,14 +75,14 @@ impl<L: Layout> FixedCopies<L> {
     pub(super) fn hurry(&mut self) {
         for drive in (0..self.layout.drives()).map(DriveId) {
             for of in self.delayed.queues().take_all(drive) {
-                let turn = self.turn(of.chunk);
+                let turn = self.turn(of.chunk());
                 self.delayed.queues().push(drive, of, turn);
             }
         }
     }
 
     /// When copies of a chunk are to be written that wait.
-    pub(super) fn turn(&self, chunk: u32) -> Turn {
+    pub(super) fn turn(&self, chunk: Chunk) -> Turn {
         if !self.gone.any() {
             return Turn::SpareTime;
         }
@@ -93,7 +95,7 @@ impl<L: Layout> FixedCopies<L> {
 
     /// Whether a copy that waits is to be written at once, and can be.
     pub(super) fn can_hurry(&self, of: CopyOf) -> bool {
-        self.turn(of.chunk) == Turn::Urgent && self.is_due(of)
+        self.turn(of.chunk()) == Turn::Urgent && self.is_due(of)
     }
 
     /// Drives write urgent copies. One that cannot be written now waits for spare time.
@@ -115,7 +117,7 @@ impl<L: Layout> FixedCopies<L> {
 
     /// If the newest data of a chunk are on drives that are gone alone: copies that were stale because of a failed read have them too, and
     /// are current again.
-    pub(super) fn trust_again(&mut self, chunk: u32, out: &mut Plan) {
+    pub(super) fn trust_again(&mut self, chunk: Chunk, out: &mut Plan) {
         let state = self.state(chunk);
         let again = self.left(chunk, state.suspect & !state.flying);
         if again == 0 || state.writing || !self.is_lost(&state) {
@@ -131,7 +133,7 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// A power cut has left several copies of which any will do: one whose drive is not gone does, if nobody reads another one.
-    pub(super) fn take_one_that_is_left(&mut self, chunk: u32, out: &mut Plan) {
+    pub(super) fn take_one_that_is_left(&mut self, chunk: Chunk, out: &mut Plan) {
         let candidates = self.state(chunk).candidates;
         let gone = candidates & !self.left(chunk, candidates);
         if gone == 0 || self.is_read(chunk) {

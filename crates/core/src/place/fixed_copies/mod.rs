@@ -29,26 +29,27 @@
 use crate::io::{Data, DriveDone, Tag};
 use crate::op::{Failure, Op, Status};
 use crate::plan::{Plan, PlannedIo, StepIndex, Target};
-use crate::registry::{Knobs, VolumeEnv, VolumeError};
+use crate::registry::{ConfigError, Knobs, Names, VolumeEnv, VolumeError};
 use crate::request::Request;
 use std::ops::Range;
 
 use slab::Slab;
 
-use super::delayed::{CopyOf, Delayed, check_foreground};
+use super::delayed::{Delayed, check_foreground};
 use super::gone::Gone;
 use super::striping::Striping;
 use super::{choice, copy_set};
 use crate::contract::{Drives, Persistent, Placement, Shape};
 use crate::ids::DriveId;
-use crate::maplog::copies::Index;
-use crate::maplog::{CopiesTable, Geometry, Spread, copies};
+use crate::maplog::copies::{Chunk, Index, Striped, chunks_max};
+use crate::maplog::{CopiesTable, copies};
 use crate::rng::Rng;
 use crate::sorted::Sorted;
 use crate::units::{Blocks, Instant, Lba, Pba};
 
 mod background;
 mod caches;
+mod copy_of;
 mod failures;
 mod foreground;
 mod gone;
@@ -57,6 +58,7 @@ mod tests;
 mod unsettled;
 
 use caches::{Caches, FlushOf};
+pub(super) use copy_of::CopyOf;
 use unsettled::{Copies, Unsettled, lowest, members};
 
 /// Where the copies of a chunk lie.
@@ -68,7 +70,7 @@ pub(super) trait Layout: Send {
     fn drives(&self) -> u16;
 
     /// Chunks of the volume.
-    fn chunks(&self) -> u32;
+    fn chunks(&self) -> u64;
 
     /// Blocks of a chunk.
     fn chunk(&self) -> Blocks;
@@ -81,19 +83,32 @@ pub(super) trait Layout: Send {
 }
 
 /// What the table in NVRAM is of.
-fn geometry(layout: &impl Layout, volume: u64) -> Geometry {
+fn striped(layout: &impl Layout, volume: u64) -> Striped {
     let Striping { columns, unit } = layout.striping();
-    let copies = u32::from(layout.copies());
-    let on_a_drive = copies * columns as u32 / u32::from(layout.drives());
-    Geometry {
+    let copies = u64::from(layout.copies());
+    Striped {
         volume,
         chunks: layout.chunks(),
         copies: layout.copies(),
+        together: (copies * columns / u64::from(layout.drives())) as u8,
         columns: columns as u16,
-        spread: Spread::ByCopy,
         unit: (unit / layout.chunk().0) as u32,
-        slots: layout.chunks() / columns as u32 * on_a_drive,
     }
+}
+
+/// The table has to number all chunks beside their copies.
+fn check_size(layout: &impl Layout, names: &Names<'_>) -> Result<(), ConfigError> {
+    let (chunks, copies) = (layout.chunks(), layout.copies());
+    let most = chunks_max(copies);
+    if chunks <= most {
+        return Ok(());
+    }
+    let tib = (most * layout.chunk().bytes()) >> 40;
+    let allowed = format!(
+        "at most {most} with {copies} copies of each, which is {tib} TiB, as the table of copies in NVRAM has 48 bits for a chunk and its \
+         copies; take fewer copies, fewer drives or smaller ones"
+    );
+    Err(names.too_much("chunks of the volume", &chunks.to_string(), &allowed))
 }
 
 /// An I/O under way, of consecutive chunks.
@@ -126,7 +141,7 @@ enum Apart {
 
 /// A foreground write of consecutive chunks.
 struct Writing {
-    first: u32,
+    first: Chunk,
     chunks: u32,
     /// Copies that are not done.
     left: u32,
@@ -158,10 +173,10 @@ impl Writing {
     }
 
     /// Whether it writes only a part of a chunk: then the buffer does not have the rest of that.
-    fn is_partial(&self, chunk: u32) -> bool {
+    fn is_partial(&self, chunk: Chunk) -> bool {
         let [first, last] = self.partial;
         let is_first = chunk == self.first;
-        let is_last = chunk + 1 == self.first + self.chunks;
+        let is_last = chunk.plus(1) == self.first.plus(self.chunks);
         is_first && first || is_last && last
     }
 }
@@ -169,7 +184,7 @@ impl Writing {
 /// Consecutive chunks with what is asked of the first and last one, and the copies that will do.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    first: u32,
+    first: Chunk,
     chunks: u32,
     /// First block within the first chunk.
     from: Blocks,
@@ -192,7 +207,7 @@ pub(super) struct FixedCopies<L> {
     unsettled: Sorted<Unsettled>,
     underway: Slab<Underway>,
     writes: Slab<Writing>,
-    delayed: Delayed,
+    delayed: Delayed<CopyOf>,
     table: CopiesTable,
     /// Chunks with candidates.
     undecided: usize,
@@ -225,10 +240,11 @@ impl<L: Layout> FixedCopies<L> {
         knobs: &Knobs,
         env: &VolumeEnv<'_>,
     ) -> Result<FixedCopies<L>, VolumeError> {
-        let geometry = geometry(&layout, Rng::stream(env.seed, "volume").bits());
+        check_size(&layout, &env.names)?;
+        let of = striped(&layout, Rng::stream(env.seed, "volume").bits());
         let (table, found) = match env.survivors {
-            None => (CopiesTable::new(&geometry), Vec::new()),
-            Some(survivors) => CopiesTable::recover(&geometry, survivors.nvram().to_vec())
+            None => (CopiesTable::new(&of), Vec::new()),
+            Some(survivors) => CopiesTable::recover(&of, survivors.nvram().to_vec())
                 .map_err(|why| VolumeError::damaged("NVRAM", why))?,
         };
         let mut copies = FixedCopies {
@@ -272,18 +288,18 @@ impl<L: Layout> FixedCopies<L> {
         let state = self.change(entry.chunk, |_| ());
         let chunk = entry.chunk;
         for copy in members(self.all & !state.current) {
-            let of = CopyOf { chunk, copy };
+            let of = CopyOf::new(chunk, copy);
             self.delayed.resume(self.layout.place(of).0, of);
         }
     }
 
-    fn state(&self, chunk: u32) -> Unsettled {
+    fn state(&self, chunk: Chunk) -> Unsettled {
         let known = self.unsettled.at(self.unsettled.seek(&chunk));
         let known = known.filter(|known| known.chunk == chunk).copied();
         known.unwrap_or(Unsettled::settled(chunk, self.all))
     }
 
-    fn change(&mut self, chunk: u32, change: impl FnOnce(&mut Unsettled)) -> Unsettled {
+    fn change(&mut self, chunk: Chunk, change: impl FnOnce(&mut Unsettled)) -> Unsettled {
         let known = self.unsettled.take(&chunk);
         self.lost -= usize::from(known.is_some_and(|known| self.is_lost(&known)));
         let mut state = known.unwrap_or(Unsettled::settled(chunk, self.all));
@@ -314,10 +330,11 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// Whether a chunk's copies all follow those of the one before it.
-    fn follows(&self, chunk: u32) -> bool {
-        let place = |chunk, copy| self.layout.place(CopyOf { chunk, copy });
+    fn follows(&self, chunk: Chunk) -> bool {
+        let before = Chunk(chunk.0 - 1);
+        let place = |chunk, copy| self.layout.place(CopyOf::new(chunk, copy));
         (0..self.layout.copies()).all(|copy| {
-            let (drive, at) = place(chunk - 1, copy);
+            let (drive, at) = place(before, copy);
             place(chunk, copy) == (drive, at + self.layout.chunk())
         })
     }
@@ -334,8 +351,8 @@ impl<L: Layout> FixedCopies<L> {
         let (start, end) = (request.extent.start.0, request.extent.end().0);
         let mut cut = std::mem::take(&mut self.pieces);
         cut.clear();
-        for chunk in (start / size) as u32..end.div_ceil(size) as u32 {
-            let first = u64::from(chunk) * size;
+        for chunk in (start / size..end.div_ceil(size)).map(Chunk) {
+            let first = chunk.0 * size;
             let (from, to) = (start.max(first), end.min(first + size));
             let piece = Piece {
                 first: chunk,
@@ -361,16 +378,13 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     fn planned(&mut self, piece: &Piece, copy: u8, op: Op, part: Part) -> PlannedIo {
-        let first = CopyOf {
-            chunk: piece.first,
-            copy,
-        };
+        let first = CopyOf::new(piece.first, copy);
         let (drive, at) = self.layout.place(first);
         if let Part::Delayed(_) = part {
             self.delayed.queues().write_begins(drive);
         }
         let mut planned = PlannedIo::new(drive, op, Target::At(at + piece.from), piece.len);
-        let block = u64::from(piece.first) * self.layout.chunk().0 + piece.from.0;
+        let block = piece.first.0 * self.layout.chunk().0 + piece.from.0;
         planned.data = Some(Data::from(Lba(block)));
         planned.tag = Tag(self.underway.insert(Underway {
             first,
@@ -391,9 +405,9 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// The copies in a set with their places.
-    fn places(&self, first: u32, copies: Copies) -> impl Iterator<Item = (u8, DriveId, Pba)> {
+    fn places(&self, first: Chunk, copies: Copies) -> impl Iterator<Item = (u8, DriveId, Pba)> {
         members(copies).map(move |copy| {
-            let (drive, at) = self.layout.place(CopyOf { chunk: first, copy });
+            let (drive, at) = self.layout.place(CopyOf::new(first, copy));
             (copy, drive, at)
         })
     }
@@ -472,7 +486,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
     fn shape(&self) -> Shape {
         let chunk = self.layout.chunk();
         Shape {
-            capacity: Blocks(u64::from(self.layout.chunks()) * chunk.0),
+            capacity: Blocks(self.layout.chunks() * chunk.0),
             drives: self.layout.drives(),
             chunk,
             stripe: chunk,
@@ -562,14 +576,18 @@ impl<L: Layout> Placement for FixedCopies<L> {
             state.audit();
             for copy in 0..self.layout.copies() {
                 let chunk = state.chunk;
-                let of = CopyOf { chunk, copy };
+                let of = CopyOf::new(chunk, copy);
                 let (drive, _) = self.layout.place(of);
                 let hurries = self.delayed.waits(of) && self.can_hurry(of);
                 let is_urgent = || self.delayed.is_urgent(drive, of);
                 assert!(!hurries || is_urgent(), "{of:?} waits for spare time");
             }
             let kept = state.kept.map(|index| self.table.entry(index));
-            assert_eq!(kept, Some(Ok(state.entry())), "NVRAM says something else");
+            assert_eq!(
+                kept,
+                Some(Ok(Some(state.entry()))),
+                "NVRAM says something else"
+            );
         }
     }
 }

@@ -28,7 +28,7 @@ impl Layout for Side {
         self.0.into()
     }
 
-    fn chunks(&self) -> u32 {
+    fn chunks(&self) -> u64 {
         100
     }
 
@@ -37,8 +37,8 @@ impl Layout for Side {
     }
 
     fn place(&self, copy: CopyOf) -> (DriveId, Pba) {
-        let at = u64::from(copy.chunk) * CHUNK.0;
-        (DriveId(copy.copy.into()), Pba(at))
+        let at = copy.chunk().0 * CHUNK.0;
+        (DriveId(copy.copy().into()), Pba(at))
     }
 
     fn striping(&self) -> Striping {
@@ -56,7 +56,7 @@ fn volume(copies: u8, cached: bool) -> FixedCopies<Side> {
         underway: Slab::new(),
         writes: Slab::new(),
         delayed: Delayed::new(copies.into(), 100),
-        table: CopiesTable::new(&geometry(&layout, 1)),
+        table: CopiesTable::new(&striped(&layout, 1)),
         undecided: 0,
         gone: Gone::none(copies.into()),
         lost: 0,
@@ -67,11 +67,11 @@ fn volume(copies: u8, cached: bool) -> FixedCopies<Side> {
     }
 }
 
-fn end(op: Op, chunk: u32, chunks: u32, status: Status) -> DriveDone {
+fn end(op: Op, chunk: u64, chunks: u32, status: Status) -> DriveDone {
     DriveDone {
         io: IoId(0),
         op,
-        at: Pba(u64::from(chunk) * CHUNK.0),
+        at: Pba(chunk * CHUNK.0),
         len: Blocks(u64::from(chunks) * CHUNK.0),
         status,
         cost: Cost::default(),
@@ -79,9 +79,10 @@ fn end(op: Op, chunk: u32, chunks: u32, status: Status) -> DriveDone {
     }
 }
 
-fn underway(chunk: u32, chunks: u32, copy: u8, part: Part) -> Underway {
+fn underway(chunk: u64, chunks: u32, copy: u8, part: Part) -> Underway {
+    let chunk = Chunk(chunk);
     Underway {
-        first: CopyOf { chunk, copy },
+        first: CopyOf::new(chunk, copy),
         chunks,
         part,
     }
@@ -90,7 +91,7 @@ fn underway(chunk: u32, chunks: u32, copy: u8, part: Part) -> Underway {
 /// The only foreground write of chunk 0, which goes to copy 0, ends like this.
 fn write_ends(copies: &mut FixedCopies<Side>, status: Status, out: &mut Plan) {
     let key = copies.writes.insert(Writing {
-        first: 0,
+        first: Chunk(0),
         chunks: 1,
         left: 1,
         done: 0,
@@ -101,7 +102,7 @@ fn write_ends(copies: &mut FixedCopies<Side>, status: Status, out: &mut Plan) {
         begun: true,
         unready: 0,
     });
-    copies.change(0, |state| state.writing = true);
+    copies.change(Chunk(0), |state| state.writing = true);
     let ended = underway(0, 1, 0, Part::Foreground(key));
     copies.foreground_done(key, &ended, &end(Op::Write, 0, 1, status), out);
     copies.audit();
@@ -109,7 +110,7 @@ fn write_ends(copies: &mut FixedCopies<Side>, status: Status, out: &mut Plan) {
 
 /// Copy 0 of chunk 0 alone is current; these are being written from the buffer.
 fn flying(copies: &mut FixedCopies<Side>, flying: Copies) {
-    copies.change(0, |state| {
+    copies.change(Chunk(0), |state| {
         state.current = 1;
         state.flying = flying;
     });
@@ -135,7 +136,7 @@ fn a_write_that_failed_outdates_what_is_being_written() {
     let mut out = Plan::default();
     let ended = underway(0, 1, 1, Part::Delayed(Apart::Tried));
     copies.delayed_ended(&ended, true, false, &mut out);
-    assert_eq!(copies.state(0).current, 0b01);
+    assert_eq!(copies.state(Chunk(0)).current, 0b01);
     copies.spend_spare_time(DriveId(1), &mut out);
     assert_eq!(reads(&out), [(DriveId(0), Pba(0), CHUNK)], "it is copied");
 }
@@ -149,11 +150,11 @@ fn a_chunk_leaves_the_buffer_with_its_last_delayed_copy() {
     let delayed = |copy| underway(0, 1, copy, Part::Delayed(Apart::Tried));
     copies.delayed_ended(&delayed(1), false, false, &mut out);
     assert!(
-        !copies.state(0).unbuffered,
+        !copies.state(Chunk(0)).unbuffered,
         "copy 2 is still written from it"
     );
     copies.delayed_ended(&delayed(2), true, false, &mut out);
-    assert!(copies.state(0).unbuffered);
+    assert!(copies.state(Chunk(0)).unbuffered);
     let read = underway(0, 1, 0, Part::Read(0));
     copies.read_failed(&read, &end(Op::Read, 0, 1, FAILED), &mut Plan::default());
     copies.spend_spare_time(DriveId(0), &mut out);
@@ -164,11 +165,11 @@ fn a_chunk_leaves_the_buffer_with_its_last_delayed_copy() {
 #[test]
 fn a_chunk_leaves_the_buffer_with_the_drive_of_its_last_delayed_copy() {
     let mut copies = volume(3, false);
-    copies.change(0, |state| state.current = 0b011);
-    copies.delay(0, 0b100, &mut Plan::default());
+    copies.change(Chunk(0), |state| state.current = 0b011);
+    copies.delay(Chunk(0), 0b100, &mut Plan::default());
     assert!(copies.gone.learn(DriveId(2), GONE));
     copies.leave_out(DriveId(2), &mut Plan::default());
-    assert!(copies.state(0).unbuffered);
+    assert!(copies.state(Chunk(0)).unbuffered);
     copies.audit();
 }
 
@@ -185,39 +186,41 @@ fn a_flush_covers_the_write_that_brings_it() {
         let done = end(Op::Flush, 0, 0, Status::Done);
         copies.flush_ended(flush.tag, flush.drive, &done, &mut Plan::default());
     }
-    assert_eq!(copies.state(0).safe, 0b01, "copy 1 is stale");
-    assert_eq!(copies.state(0).cached, 0);
+    assert_eq!(copies.state(Chunk(0)).safe, 0b01, "copy 1 is stale");
+    assert_eq!(copies.state(Chunk(0)).cached, 0);
 }
 
 /// A copy that fails while a flush is under way is not safe when that has ended.
 #[test]
 fn a_flush_does_not_cover_what_has_failed_meanwhile() {
     let mut copies = volume(3, true);
-    copies.change(0, |state| {
+    copies.change(Chunk(0), |state| {
         state.cached = 0b111;
     });
-    copies.note_cached(0, 0b111, &mut Plan::default());
+    copies.note_cached(Chunk(0), 0b111, &mut Plan::default());
     let mut out = Plan::default();
     copies.plan_flush(FlushOf::Client, &mut out);
     let read = underway(0, 1, 0, Part::Read(0));
     copies.read_failed(&read, &end(Op::Read, 0, 1, FAILED), &mut Plan::default());
     // Something newer is in a cache: it is not what the flush makes safe.
-    copies.change(0, |state| (state.current, state.cached) = (0b010, 0b010));
-    copies.note_cached(0, 0b010, &mut Plan::default());
+    copies.change(Chunk(0), |state| {
+        (state.current, state.cached) = (0b010, 0b010);
+    });
+    copies.note_cached(Chunk(0), 0b010, &mut Plan::default());
     let flushes: Vec<PlannedIo> = out.ios().copied().collect();
     for flush in flushes {
         let done = end(Op::Flush, 0, 0, Status::Done);
         copies.flush_ended(flush.tag, flush.drive, &done, &mut Plan::default());
     }
-    assert_eq!(copies.state(0).safe, 0b110);
+    assert_eq!(copies.state(Chunk(0)).safe, 0b110);
 }
 
 /// But it covers what fails if the drive of the other copy goes meanwhile.
 #[test]
 fn a_flush_covers_what_has_failed_and_is_all_that_is_left() {
     let mut copies = volume(2, true);
-    copies.change(0, |state| state.cached = 0b11);
-    copies.note_cached(0, 0b11, &mut Plan::default());
+    copies.change(Chunk(0), |state| state.cached = 0b11);
+    copies.note_cached(Chunk(0), 0b11, &mut Plan::default());
     copies.plan_flush(FlushOf::Client, &mut Plan::default());
     assert!(copies.gone.learn(DriveId(1), GONE));
     copies.leave_out(DriveId(1), &mut Plan::default());
@@ -236,7 +239,7 @@ fn what_is_lost_is_covered_no_more() {
     let mut copies = volume(2, true);
     let mut out = Plan::default();
     write_ends(&mut copies, Status::Done, &mut out);
-    copies.change(0, |state| state.unbuffered = true);
+    copies.change(Chunk(0), |state| state.unbuffered = true);
     assert!(copies.gone.learn(DriveId(0), GONE));
     copies.leave_out(DriveId(0), &mut out);
     copies.audit();
@@ -261,9 +264,9 @@ fn undecided(count: u8) -> FixedCopies<Side> {
         current: 0b01,
         candidates: 0b11,
         unbuffered: true,
-        ..Unsettled::settled(0, copies.all)
+        ..Unsettled::settled(Chunk(0), copies.all)
     });
-    copies.change(0, |_| ());
+    copies.change(Chunk(0), |_| ());
     copies
 }
 
@@ -274,7 +277,7 @@ fn another_candidate_is_taken_until_one_was_read() {
     let mut copies = undecided(2);
     let mut out = Plan::default();
     copies.read_failed(&read, &failed, &mut out);
-    assert_eq!(copies.state(0).current, 0b10);
+    assert_eq!(copies.state(Chunk(0)).current, 0b10);
     assert!(matches!(out.instead, Instead::Step(_)));
     copies.audit();
 
@@ -282,7 +285,11 @@ fn another_candidate_is_taken_until_one_was_read() {
     copies.was_read(&read);
     let mut out = Plan::default();
     copies.read_failed(&read, &failed, &mut out);
-    assert_eq!(copies.state(0).current, 0b01, "a client has read of it");
+    assert_eq!(
+        copies.state(Chunk(0)).current,
+        0b01,
+        "a client has read of it"
+    );
     assert_eq!(out.instead, Instead::Nothing);
     copies.audit();
 }
@@ -292,7 +299,7 @@ fn a_candidate_whose_drive_is_gone_is_none() {
     let mut copies = undecided(2);
     assert!(copies.gone.learn(DriveId(0), GONE));
     copies.leave_out(DriveId(0), &mut Plan::default());
-    assert_eq!(copies.state(0).current, 0b10);
+    assert_eq!(copies.state(Chunk(0)).current, 0b10);
     copies.audit();
 }
 
@@ -320,7 +327,9 @@ fn delayed_copies_that_failed_together_are_tried_alone_after_medium_errors() {
     for (status, alone) in [(FAILED, 3), (Status::Failed(Failure::TimedOut), 0)] {
         let mut copies = volume(2, false);
         (0..3).for_each(|chunk| {
-            copies.change(chunk, |state| (state.current, state.flying) = (0b01, 0b10));
+            copies.change(Chunk(chunk), |state| {
+                (state.current, state.flying) = (0b01, 0b10);
+            });
         });
         let write = underway(0, 3, 1, Part::Delayed(Apart::Tried));
         let tag = Tag(copies.underway.insert(write) as u64);
@@ -344,8 +353,12 @@ fn a_copy_that_fails_stays_current_if_the_others_are_on_drives_that_are_gone() {
         copies.read_failed(&read, &end(Op::Read, 0, 8, status), &mut out);
         assert_eq!(out.instead, Instead::Nothing, "nothing else can be read");
         write_ends(&mut copies, status, &mut out);
-        assert_eq!(copies.state(0).current, 0b01, "of which a part was written");
-        assert_eq!(copies.state(0).safe, 0b01);
+        assert_eq!(
+            copies.state(Chunk(0)).current,
+            0b01,
+            "of which a part was written"
+        );
+        assert_eq!(copies.state(Chunk(0)).safe, 0b01);
         copies.audit();
         copies.plan_flush(FlushOf::Client, &mut out);
         assert_eq!(out.failure, None, "nothing is lost");
@@ -357,16 +370,25 @@ fn a_copy_that_fails_stays_current_if_the_others_are_on_drives_that_are_gone() {
 fn a_copy_that_failed_is_current_again_if_no_other_drive_is_left() {
     let mut copies = volume(2, true);
     let mut out = Plan::default();
-    copies.note_cached(0, 0b01, &mut out);
-    copies.change(0, |state| state.cached = 0b01);
+    copies.note_cached(Chunk(0), 0b01, &mut out);
+    copies.change(Chunk(0), |state| state.cached = 0b01);
     let read = underway(0, 2, 0, Part::Read(0));
     copies.read_failed(&read, &end(Op::Read, 0, 2, FAILED), &mut out);
-    assert_eq!([0, 1].map(|chunk| copies.state(chunk).current), [0b10; 2]);
+    assert_eq!(
+        [0, 1].map(|chunk| copies.state(Chunk(chunk)).current),
+        [0b10; 2]
+    );
     assert!(copies.gone.learn(DriveId(1), GONE));
     copies.leave_out(DriveId(1), &mut out);
     copies.audit();
-    assert_eq!([0, 1].map(|chunk| copies.state(chunk).current), [0b11; 2]);
-    assert_eq!([0, 1].map(|chunk| copies.state(chunk).cached), [0b01, 0]);
+    assert_eq!(
+        [0, 1].map(|chunk| copies.state(Chunk(chunk)).current),
+        [0b11; 2]
+    );
+    assert_eq!(
+        [0, 1].map(|chunk| copies.state(Chunk(chunk)).cached),
+        [0b01, 0]
+    );
     assert!(!copies.has_lost());
 }
 
@@ -378,20 +400,24 @@ fn a_copy_that_failed_and_is_older_is_never_current_again() {
     let read = underway(0, 1, 1, Part::Read(0));
     copies.read_failed(&read, &end(Op::Read, 0, 1, FAILED), &mut out);
     copies.spend_spare_time(DriveId(1), &mut out);
-    assert_eq!(copies.state(0).flying, 0b10);
+    assert_eq!(copies.state(Chunk(0)).flying, 0b10);
     assert!(copies.gone.learn(DriveId(0), GONE));
     copies.leave_out(DriveId(0), &mut out);
-    assert_eq!(copies.state(0).current, 0b01, "it is being written");
+    assert_eq!(copies.state(Chunk(0)).current, 0b01, "it is being written");
     let ended = underway(0, 1, 1, Part::Delayed(Apart::Useless));
     copies.delayed_ended(&ended, false, false, &mut out);
-    assert_eq!(copies.state(0).current, 0b11);
+    assert_eq!(copies.state(Chunk(0)).current, 0b11);
 
     let mut copies = volume(2, false);
     copies.read_failed(&read, &end(Op::Read, 0, 1, FAILED), &mut out);
     write_ends(&mut copies, Status::Done, &mut out);
     assert!(copies.gone.learn(DriveId(0), GONE));
     copies.leave_out(DriveId(0), &mut out);
-    assert_eq!(copies.state(0).current, 0b01, "the newest data are lost");
+    assert_eq!(
+        copies.state(Chunk(0)).current,
+        0b01,
+        "the newest data are lost"
+    );
     assert!(copies.has_lost());
 }
 
@@ -401,7 +427,7 @@ fn a_write_that_is_held_waits_for_the_copies_that_are_left() {
     let mut copies = volume(3, false);
     copies.foreground = 3;
     let key = copies.writes.insert(Writing {
-        first: 0,
+        first: Chunk(0),
         chunks: 1,
         left: 0,
         done: 0b001,
@@ -413,7 +439,7 @@ fn a_write_that_is_held_waits_for_the_copies_that_are_left() {
         unready: 1,
     });
     flying(&mut copies, 0b110);
-    copies.change(0, |state| state.waiter = Some(key as u32));
+    copies.change(Chunk(0), |state| state.waiter = Some(key as u32));
     assert!(copies.gone.learn(DriveId(1), GONE));
     copies.leave_out(DriveId(1), &mut Plan::default());
     let delayed = |copy| underway(0, 1, copy, Part::Delayed(Apart::Tried));
@@ -433,7 +459,7 @@ fn another_candidate_is_taken_while_reads_wait_for_a_drive_that_is_gone() {
     (0..2).for_each(|_| _ = copies.underway.insert(read));
     assert!(copies.gone.learn(DriveId(0), GONE));
     copies.leave_out(DriveId(0), &mut Plan::default());
-    assert_eq!(copies.state(0).current, 0b10);
+    assert_eq!(copies.state(Chunk(0)).current, 0b10);
     copies.audit();
 }
 
@@ -443,7 +469,7 @@ fn a_copy_that_missed_a_part_is_written_from_another_one() {
     let mut copies = volume(2, false);
     copies.foreground = 2;
     let key = copies.writes.insert(Writing {
-        first: 0,
+        first: Chunk(0),
         chunks: 3,
         left: 2,
         done: 0,
@@ -454,13 +480,13 @@ fn a_copy_that_missed_a_part_is_written_from_another_one() {
         begun: true,
         unready: 0,
     });
-    (0..3).for_each(|chunk| _ = copies.change(chunk, |state| state.writing = true));
+    (0..3).for_each(|chunk| _ = copies.change(Chunk(chunk), |state| state.writing = true));
     for (copy, status) in [(0, Status::Done), (1, FAILED)] {
         let ended = underway(0, 3, copy, Part::Foreground(key));
         let done = end(Op::Write, 0, 3, status);
         copies.foreground_done(key, &ended, &done, &mut Plan::default());
     }
-    let unbuffered = [0, 1, 2].map(|chunk| copies.state(chunk).unbuffered);
+    let unbuffered = [0, 1, 2].map(|chunk| copies.state(Chunk(chunk)).unbuffered);
     assert_eq!(unbuffered, [true, false, false]);
     let mut out = Plan::default();
     copies.spend_spare_time(DriveId(1), &mut out);
@@ -470,9 +496,9 @@ fn a_copy_that_missed_a_part_is_written_from_another_one() {
 
 /// A foreground write of chunk 0 goes to so many copies.
 fn write(copies: &mut FixedCopies<Side>, left: u32) -> usize {
-    copies.change(0, |state| state.writing = true);
+    copies.change(Chunk(0), |state| state.writing = true);
     copies.writes.insert(Writing {
-        first: 0,
+        first: Chunk(0),
         chunks: 1,
         left,
         done: 0,
@@ -509,7 +535,11 @@ fn what_is_being_written_counts_if_the_write_that_failed_went_to_no_drive_that_i
     let ended = underway(0, 1, 1, Part::Delayed(Apart::Tried));
     copies.delayed_ended(&ended, true, false, &mut Plan::default());
     copies.audit();
-    assert_eq!(copies.state(0).current, 0b10, "the other one may be torn");
+    assert_eq!(
+        copies.state(Chunk(0)).current,
+        0b10,
+        "the other one may be torn"
+    );
     assert!(!copies.has_lost());
 }
 
@@ -539,7 +569,7 @@ fn a_write_fails_if_only_drives_that_are_gone_have_it() {
     let out = copy_ends(&mut copies, key, 1, FAILED);
     assert_eq!(out.instead, Instead::Nothing);
     assert_eq!(
-        copies.state(0).current,
+        copies.state(Chunk(0)).current,
         0b10,
         "it has what was there before"
     );
@@ -549,15 +579,15 @@ fn a_write_fails_if_only_drives_that_are_gone_have_it() {
 #[test]
 fn a_candidate_whose_drive_went_during_a_read_is_none_when_that_has_failed() {
     let mut copies = undecided(3);
-    copies.delay(0, 0b100, &mut Plan::default());
+    copies.delay(Chunk(0), 0b100, &mut Plan::default());
     let read = underway(0, 1, 0, Part::Read(0));
     let key = copies.underway.insert(read);
     assert!(copies.gone.learn(DriveId(1), GONE));
     copies.leave_out(DriveId(1), &mut Plan::default());
-    assert_eq!(copies.state(0).candidates, 0b011, "a client reads");
+    assert_eq!(copies.state(Chunk(0)).candidates, 0b011, "a client reads");
     let failed = end(Op::Read, 0, 1, FAILED);
     copies.ended(Tag(key as u64), &failed, &mut Plan::default());
-    assert_eq!(copies.state(0).candidates, 0);
+    assert_eq!(copies.state(Chunk(0)).candidates, 0);
     copies.audit();
     let mut tries = 0;
     loop {
@@ -583,13 +613,13 @@ fn of_torn_copies_one_is_taken_that_can_be_read() {
     const LATE: Status = Status::Failed(Failure::TimedOut);
     for ends in [[(0, FAILED), (1, LATE)], [(1, LATE), (0, FAILED)]] {
         let mut copies = volume(2, true);
-        copies.change(0, |state| state.cached = 0b11);
-        copies.note_cached(0, 0b11, &mut Plan::default());
+        copies.change(Chunk(0), |state| state.cached = 0b11);
+        copies.note_cached(Chunk(0), 0b11, &mut Plan::default());
         let key = write(&mut copies, 2);
         for (copy, status) in ends {
             copy_ends(&mut copies, key, copy, status);
         }
-        let state = copies.state(0);
+        let state = copies.state(Chunk(0));
         assert_eq!((state.current, state.cached), (0b10, 0b10), "{ends:?}");
     }
 }
@@ -621,7 +651,7 @@ fn a_write_beside_a_drive_that_is_gone_waits_for_the_copy_that_is_being_written(
         copies.audit();
         copies.ended(waiting.tag, &end(Op::Write, 0, 1, Status::Done), &mut out);
         copies.audit();
-        assert_eq!(copies.state(0).current, 0b10);
+        assert_eq!(copies.state(Chunk(0)).current, 0b10);
         assert_eq!((out.open.len(), copies.writes.len()), (1, 0));
     }
 }
@@ -635,7 +665,7 @@ fn a_write_of_several_chunks_waits_for_those_that_are_being_written() {
     assert!(copies.gone.learn(DriveId(0), GONE));
     copies.leave_out(DriveId(0), &mut out);
     for chunk in [0, 2] {
-        copies.change(chunk, |state| {
+        copies.change(Chunk(chunk), |state| {
             state.current = 0b001;
             state.flying = 0b110;
         });
@@ -656,7 +686,7 @@ fn a_write_of_several_chunks_waits_for_those_that_are_being_written() {
 
 /// What was planned in place of a read of this copy of these chunks that has failed.
 fn read_fails(copies: &mut FixedCopies<Side>, read: &Underway) -> Vec<Underway> {
-    let done = end(Op::Read, read.first.chunk, read.chunks, FAILED);
+    let done = end(Op::Read, read.first.chunk().0, read.chunks, FAILED);
     let mut out = Plan::default();
     copies.read_failed(read, &done, &mut out);
     copies.audit();
@@ -668,8 +698,8 @@ fn read_fails(copies: &mut FixedCopies<Side>, read: &Underway) -> Vec<Underway> 
 /// Each of two drives has another bad block.
 #[test]
 fn chunks_that_no_copy_has_all_of_are_read_one_by_one() {
-    let place = |reads: &[Underway]| -> Vec<(u32, u32, u8)> {
-        let place = |read: &Underway| (read.first.chunk, read.chunks, read.first.copy);
+    let place = |reads: &[Underway]| -> Vec<(u64, u32, u8)> {
+        let place = |read: &Underway| (read.first.chunk().0, read.chunks, read.first.copy());
         reads.iter().map(place).collect()
     };
     let mut copies = volume(2, false);
@@ -686,11 +716,22 @@ fn chunks_that_no_copy_has_all_of_are_read_one_by_one() {
     assert!(read_fails(&mut copies, &again[0]).is_empty());
 }
 
+/// The same of chunks that 32 bits do not number.
+#[test]
+fn chunks_with_large_numbers_are_read_one_by_one() {
+    let first = (1 << 32) - 1;
+    let mut copies = volume(2, false);
+    let whole = read_fails(&mut copies, &underway(first, 3, 0, Part::Read(0)));
+    let apart = read_fails(&mut copies, &whole[0]);
+    let chunks: Vec<u64> = apart.iter().map(|read| read.first.chunk().0).collect();
+    assert_eq!(chunks, [first, first + 1, first + 2]);
+}
+
 /// Of a read that begins and ends within chunks no more is read.
 #[test]
 fn a_read_that_is_split_reads_what_was_asked() {
     let mut copies = volume(2, false);
-    copies.change(1, |state| state.current = 0b10);
+    copies.change(Chunk(1), |state| state.current = 0b10);
     let ended = underway(0, 2, 0, Part::Read(0));
     let done = DriveDone {
         at: Pba(5),
@@ -698,7 +739,7 @@ fn a_read_that_is_split_reads_what_was_asked() {
         ..end(Op::Read, 0, 2, FAILED)
     };
     let mut out = Plan::default();
-    copies.change(0, |state| state.current = 0b01);
+    copies.change(Chunk(0), |state| state.current = 0b01);
     copies.read_failed(&ended, &done, &mut out);
     let parts = [
         (DriveId(0), Pba(5), Blocks(3)),

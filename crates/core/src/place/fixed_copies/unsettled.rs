@@ -8,7 +8,7 @@
 //! something of the current one has been read. If that cannot be read, another one is taken.
 
 use crate::maplog::copies;
-use crate::maplog::copies::Index;
+use crate::maplog::copies::{Chunk, Index};
 pub(super) use crate::place::copy_set::{Copies, members};
 use crate::sorted::Keyed;
 
@@ -20,7 +20,7 @@ pub(super) fn lowest(copies: Copies) -> Copies {
 /// What is known of a chunk that something is under way for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unsettled {
-    pub(super) chunk: u32,
+    pub(super) chunk: Chunk,
     /// Have the newest data.
     pub(super) current: Copies,
     /// Have them too, as far as they can be read: a read failed, and nothing else was written there since. They count if the drives of all
@@ -52,7 +52,7 @@ pub(super) struct Unsettled {
 
 impl Unsettled {
     /// Of a chunk that nothing is under way for.
-    pub(super) fn settled(chunk: u32, all: Copies) -> Unsettled {
+    pub(super) fn settled(chunk: Chunk, all: Copies) -> Unsettled {
         Unsettled {
             chunk,
             current: all,
@@ -161,7 +161,7 @@ impl Unsettled {
 
     /// Panics on a contradiction.
     pub(super) fn audit(&self) {
-        let chunk = self.chunk;
+        let Chunk(chunk) = self.chunk;
         assert_ne!(self.current, 0, "no copy of chunk {chunk} is current");
         assert_ne!(self.safe, 0, "no copy of chunk {chunk} is safe");
         assert_eq!(self.spoiled & !self.flying, 0, "what is spoiled flies");
@@ -175,10 +175,10 @@ impl Unsettled {
 }
 
 impl Keyed for Unsettled {
-    type Key = u32;
+    type Key = Chunk;
 
     #[inline]
-    fn key(&self) -> u32 {
+    fn key(&self) -> Chunk {
         self.chunk
     }
 }

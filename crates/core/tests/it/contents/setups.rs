@@ -213,6 +213,10 @@ impl Setup {
         let built = config.parts.of::<dyn Placement>().build(&VolumeEnv {
             seed: config.seed,
             label: "place",
+            names: nearslot_core::registry::Names {
+                place: "placement",
+                drive: "disk",
+            },
             blueprint: &*blueprint,
             identity: "",
             memo: &Forgetful,

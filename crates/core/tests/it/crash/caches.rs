@@ -136,6 +136,15 @@ fn copies_at_fixed_places() {
 }
 
 #[test]
+fn copies_of_more_chunks_than_32_bits_number() {
+    for place in ["mirror:disks=2", "mirror:disks=3:copies=3:foreground=2"] {
+        let mut config = config(place, "satf");
+        config.drive.text = caching(super::fixed::LARGE);
+        suffer_in(place, World::new(config), 120);
+    }
+}
+
+#[test]
 fn forced_writes_and_flushes_that_meet() {
     let few = |place| World::new(config(place, "satf")).in_few_places();
     for place in FIXED {

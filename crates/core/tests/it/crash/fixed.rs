@@ -1,6 +1,7 @@
 //! Power cuts of copies at fixed places: none is lost, no stale one is read, and in the end all copies are the same.
 
 use nearslot_core::config::StackConfig;
+use nearslot_core::contract::Placement;
 use nearslot_core::registry::VolumeError;
 
 use super::world::{Nothing, World};
@@ -20,6 +21,28 @@ pub(super) const SMALL: &str = "
     track_skew_sectors = 3
     cylinder_skew_sectors = 4
 ";
+
+/// More than 2^32 chunks of 4 KiB: what is known lies around that number, see `world::fixed`.
+pub(super) const LARGE: &str = "
+    kind = 'hdd'
+    rpm = 6000
+    heads = 200
+    cylinders = 4000
+    head_switch_ms = 0.8
+    write_settle_ms = 0.4
+    seek_ms = [[1, 1.0], [10, 1.8], [3999, 9.0]]
+    [[zones]]
+    cylinders = [0, 3999]
+    sectors_per_track = 50000
+    track_skew_sectors = 4200
+    cylinder_skew_sectors = 5000
+";
+
+/// The same over large drives.
+fn on_large_drives(mut config: StackConfig) -> StackConfig {
+    LARGE.clone_into(&mut config.drive.text);
+    config
+}
 
 pub(super) fn config(place: &str, sched: &str) -> StackConfig {
     let mut config = super::config(place, sched);
@@ -44,7 +67,12 @@ struct Tally {
 /// Runs so many events, with power cuts at some: one after which everything becomes quiet, and one after which writes come
 /// at once, and the power goes again. Now and then the run goes on from there.
 fn suffer(place: &str, sched: &str, events: u64) -> Tally {
-    let mut world = World::new(config(place, sched));
+    suffer_as(config(place, sched), events)
+}
+
+fn suffer_as(config: StackConfig, events: u64) -> Tally {
+    let place = config.parts.of::<dyn Placement>().to_string();
+    let mut world = World::new(config);
     let mut tally = Tally::default();
     for event in 0..events {
         world.step();
@@ -102,6 +130,16 @@ fn three_copies() {
     suffer("mirror:disks=3:copies=3:foreground=3", "satf", 400);
 }
 
+/// Chunks whose numbers have 33 bits, beside some with 32.
+#[test]
+fn copies_of_more_chunks_than_32_bits_number() {
+    let suffer = |place, sched, events| suffer_as(on_large_drives(config(place, sched)), events);
+    let tally = suffer("mirror:disks=2", "satf", 600);
+    assert!(tally.delayed > 50, "{tally:?}");
+    suffer("mirror:disks=4:stripe_kib=8:buffer_chunks=3", "look", 300);
+    suffer("mirror:disks=3:copies=3:foreground=2", "satf", 300);
+}
+
 #[test]
 fn replicas_on_a_track() {
     let tally = suffer("sr_array:dr=2:ds=1:stripe_kib=8", "satf", 400);
@@ -150,6 +188,39 @@ fn without_nvram_nothing_is_believed() {
     let error = config.recover(&Nothing).err().unwrap().to_string();
     let says = "NVRAM is damaged: NVRAM, byte 0: bytes of NVRAM 0, allowed is 56 to ";
     assert!(error.starts_with(says), "{error}");
+}
+
+/// What a mirror over small drives wrote is not taken for that of one over large drives, nor the other way round.
+#[test]
+fn nvram_of_a_volume_of_another_size_is_refused() {
+    let small = config("mirror:disks=2", "satf");
+    let large = on_large_drives(small.clone());
+    let refused = |made: &StackConfig, opened: &StackConfig| {
+        let cut = World::new(made.clone()).cut(1);
+        opened.recover(&cut).err().unwrap().to_string()
+    };
+    let text = refused(&small, &large);
+    let says = "made for 240 chunks, the volume has 5000000000";
+    assert!(text.ends_with(says), "{text}");
+    let text = refused(&large, &small);
+    let says = "made for 5000000000 chunks, the volume has 240";
+    assert!(text.ends_with(says), "{text}");
+}
+
+/// 16 copies leave 32 bits for a chunk.
+#[test]
+fn more_chunks_than_the_table_numbers_are_refused() {
+    let config = |copies: u64| {
+        let place = format!("mirror:disks={copies}:copies={copies}");
+        on_large_drives(config(&place, "satf"))
+    };
+    assert!(config(15).build().is_ok());
+    let error = config(16).build().err().unwrap().to_string();
+    assert_eq!(
+        error,
+        "mirror over of the test: chunks of the volume = 5000000000 (allowed: at most 4294967296 with 16 copies of each, which is 16 TiB, \
+         as the table of copies in NVRAM has 48 bits for a chunk and its copies; take fewer copies, fewer drives or smaller ones)"
+    );
 }
 
 #[test]

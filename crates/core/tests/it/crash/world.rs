@@ -61,6 +61,8 @@ pub(crate) struct World {
     drives: Vec<Box<dyn Drive>>,
     /// Blocks of a drive.
     drive_blocks: u64,
+    /// The volume's block that is called 0 here; see [`fixed::first_known`].
+    first: u64,
     images: Vec<Image>,
     /// By drive: what the medium holds under what the cache has.
     below: Vec<Below<Option<Sector>>>,
@@ -155,7 +157,8 @@ impl World {
             ..
         } = built;
         let drive_blocks = blueprint.capacity().0;
-        let blocks = stack.capacity().0 as usize;
+        let first = fixed::first_known(&stack);
+        let blocks = fixed::known(&stack) as usize;
         let loses = blueprint.cache().may_lose();
         let fixed = Fixed::of(&config, &images);
         // What is answered from a write buffer is kept whatever drives lose.
@@ -174,6 +177,7 @@ impl World {
             fixed,
             config,
             drive_blocks,
+            first,
             running: drives.iter().map(|_| None).collect(),
             stack,
             drives,
@@ -417,7 +421,7 @@ impl World {
         let request = Request::new(
             number,
             op,
-            blocks.start,
+            self.first + blocks.start,
             blocks.end - blocks.start,
             self.now,
         );
@@ -507,11 +511,11 @@ impl World {
                 .as_ref()
                 .and_then(|silent| silent.found((drive, at)))
             {
-                Some(version) => Some(Sector::Client(data.block(index).0, version)),
+                Some(version) => Some(Sector::Client(self.block(&data, index), version)),
                 None => self.images[drive].get(at).cloned(),
             };
             if let Some(Sector::Client(block, version)) = &found {
-                assert_eq!(*block, data.block(index).0, "another block was read");
+                assert_eq!(*block, self.block(&data, index), "another block was read");
                 match origin.request {
                     Some(RequestId(request)) => {
                         self.rest.insert((request, *block), *version);
@@ -571,7 +575,8 @@ impl World {
         let Some(RequestId(request)) = origin.request else {
             return;
         };
-        for block in (0..len.0).map(|index| data.block(index).0) {
+        for index in 0..len.0 {
+            let block = self.block(&data, index);
             let held = self.landed[block as usize];
             self.rest.insert((request, block), held);
         }
@@ -660,7 +665,7 @@ impl World {
         }
         if is_moved && self.fixed.is_none() && !moves_home {
             let of = |index| {
-                let block = data.block(index).0;
+                let block = self.block(&data, index);
                 let version = self.moving.get(&(drive, block)).unwrap_or(&NOTHING);
                 Sector::Client(block, *version)
             };
@@ -671,7 +676,7 @@ impl World {
     }
 
     fn client(&self, request: Option<RequestId>, data: &Data, index: u64) -> Sector {
-        let block = data.block(index).0;
+        let block = self.block(data, index);
         let version = match request {
             None => self.landed[block as usize],
             Some(request) => {

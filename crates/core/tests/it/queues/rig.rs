@@ -69,6 +69,10 @@ impl Rig {
         let place = linear.build(&VolumeEnv {
             seed: 1,
             label: "place",
+            names: nearslot_core::registry::Names {
+                place: "placement",
+                drive: "disk",
+            },
             blueprint,
             identity: "of the test",
             memo: &Forgetful,

@@ -36,11 +36,20 @@ fn a_part_goes_to_all_copies_and_needs_no_rest() {
     assert_eq!(writes(&out), [(0, 8, 16, false), (1, 8, 16, true)]);
 }
 
+/// The older copy is of a chunk that 32 bits do not number.
+#[test]
+fn a_part_of_a_chunk_with_a_large_number_needs_its_rest() {
+    let mut copies = volume(2, false);
+    copies.change(Chunk(1 << 32), |state| state.current = 1);
+    let out = planned(&mut copies, (8 << 32) + 2, 4);
+    assert_eq!(reads(&out), [(DriveId(0), Pba(8 << 32), CHUNK)]);
+}
+
 /// The first chunk is written as a whole, so its older copy has no part in it.
 #[test]
 fn an_end_that_is_none_within_a_chunk_needs_no_rest() {
     let mut copies = volume(2, false);
-    copies.change(0, |state| state.current = 1);
+    copies.change(Chunk(0), |state| state.current = 1);
     let out = planned(&mut copies, 0, 12);
     assert_eq!(reads(&out), []);
     assert_eq!(writes(&out), [(0, 0, 12, false), (1, 0, 12, false)]);
@@ -51,7 +60,7 @@ fn an_end_that_is_none_within_a_chunk_needs_no_rest() {
 fn a_forced_part_over_a_copy_in_a_cache_needs_the_rest() {
     for forced in [false, true] {
         let mut copies = volume(2, true);
-        copies.change(0, |state| state.cached = 0b11);
+        copies.change(Chunk(0), |state| state.cached = 0b11);
         let request = Request {
             fua: forced,
             ..Request::new(1, Op::Write, 1, 2, Instant::ZERO)
@@ -78,7 +87,7 @@ fn a_copy_that_missed_its_part_is_written_with_what_another_one_has() {
     copies.ended(first, &end(Op::Write, 0, 1, FAILED), &mut ends);
     assert_eq!(ends.instead, Instead::Tolerated);
     copies.ended(second, &end(Op::Write, 0, 1, Status::Done), &mut ends);
-    assert_eq!(copies.state(0).current, 0b10);
+    assert_eq!(copies.state(Chunk(0)).current, 0b10);
     let mut spare = Plan::default();
     copies.spend_spare_time(DriveId(0), &mut spare);
     assert_eq!(reads(&spare), [(DriveId(1), Pba(0), CHUNK)]);
@@ -101,7 +110,7 @@ fn a_part_goes_to_the_drives_that_are_left() {
 #[test]
 fn a_part_of_a_chunk_with_an_older_copy_needs_the_rest_of_that_chunk_alone() {
     let mut copies = volume(2, false);
-    copies.change(0, |state| state.current = 1);
+    copies.change(Chunk(0), |state| state.current = 1);
     let out = planned(&mut copies, 4, 16);
     assert_eq!(reads(&out), [(DriveId(0), Pba(0), CHUNK)]);
     let mut found = writes(&out);
@@ -121,8 +130,8 @@ fn a_part_of_a_chunk_with_an_older_copy_needs_the_rest_of_that_chunk_alone() {
 #[test]
 fn the_rest_is_in_the_buffer_while_a_part_is_written() {
     let mut copies = volume(2, false);
-    copies.change(0, |state| state.current = 1);
-    copies.delay(0, 0b10, &mut Plan::default());
+    copies.change(Chunk(0), |state| state.current = 1);
+    copies.delay(Chunk(0), 0b10, &mut Plan::default());
     let out = planned(&mut copies, 4, 2);
     let read = out.ios().find(|io| io.op == Op::Read);
     let tag = read.expect("the rest is read").tag;

@@ -38,12 +38,12 @@ fn what_the_buffer_alone_has_is_tried_so_often() {
     for newer in [None, Some(true), Some(false)] {
         let mut copies = volume(3, false);
         let mut out = Plan::default();
-        copies.change(0, |state| state.current = 0b001);
-        copies.delay(0, 0b010, &mut out);
+        copies.change(Chunk(0), |state| state.current = 0b001);
+        copies.delay(Chunk(0), 0b010, &mut out);
         goes(&mut copies, 0);
         let Some(in_spare_time) = newer else {
             assert_eq!(tries(&mut copies, 100), tries_max);
-            assert!(copies.state(0).unbuffered, "it is lost");
+            assert!(copies.state(Chunk(0)).unbuffered, "it is lost");
             continue;
         };
         assert_eq!(tries(&mut copies, 3), 3);
@@ -59,9 +59,9 @@ fn what_the_buffer_alone_has_is_tried_so_often() {
             copies.ended(again.tag, &end(Op::Write, 0, 1, FAILED), &mut out);
             copy_ends(&mut copies, key, 1, Status::Done);
         }
-        assert_eq!(copies.state(0).current, 0b010, "{in_spare_time}");
-        copies.change(0, |state| state.unbuffered = false);
-        copies.delay(0, 0b100, &mut out);
+        assert_eq!(copies.state(Chunk(0)).current, 0b010, "{in_spare_time}");
+        copies.change(Chunk(0), |state| state.unbuffered = false);
+        copies.delay(Chunk(0), 0b100, &mut out);
         goes(&mut copies, 1);
         assert_eq!(tries(&mut copies, 100), tries_max, "{in_spare_time}");
     }
@@ -71,9 +71,9 @@ fn what_the_buffer_alone_has_is_tried_so_often() {
 #[test]
 fn an_urgent_copy_is_written_in_place_of_one_that_never_started() {
     let mut copies = volume(2, false);
-    copies.change(0, |state| state.current = 0b01);
-    copies.delay(0, 0b10, &mut Plan::default());
-    copies.change(1, |state| {
+    copies.change(Chunk(0), |state| state.current = 0b01);
+    copies.delay(Chunk(0), 0b10, &mut Plan::default());
+    copies.change(Chunk(1), |state| {
         state.current = 0b01;
         state.unbuffered = true;
     });
@@ -82,7 +82,7 @@ fn an_urgent_copy_is_written_in_place_of_one_that_never_started() {
         copies.delayed.queues().write_begins(DriveId(1));
     }
     let mut out = Plan::default();
-    copies.propagate(CopyOf { chunk: 1, copy: 1 }, 1, &mut out);
+    copies.propagate(CopyOf::new(Chunk(1), 1), 1, &mut out);
     let never = *out
         .ios()
         .find(|io| io.op == Op::Write)

@@ -6,8 +6,42 @@ use std::ops::Range;
 use nearslot_core::config::StackConfig;
 use nearslot_core::contract::Placement;
 
+use nearslot_core::io::Data;
+use nearslot_core::stack::Stack;
+
 use super::image::{Image, Sector};
-use super::knob;
+use super::{World, knob};
+
+/// Blocks of what 32 bits number in chunks of 4 KiB.
+const NUMBERED: u64 = 8 << 32;
+/// Blocks of [`super::super::fixed::SMALL`]'s kind at both sides of that which are known of a larger volume.
+const BESIDE: u64 = 120 * 8;
+
+/// The first block of a volume of which it is known what it holds. Of one of which 32 bits do not number the chunks, only those around the
+/// first number with more bits are.
+pub(super) fn first_known(stack: &Stack) -> u64 {
+    match stack.capacity().0 > NUMBERED {
+        true => NUMBERED - BESIDE,
+        false => 0,
+    }
+}
+
+/// So many blocks of it are known.
+pub(super) fn known(stack: &Stack) -> u64 {
+    match first_known(stack) {
+        0 => stack.capacity().0,
+        _ => 2 * BESIDE,
+    }
+}
+
+impl World {
+    /// Which of the known blocks is the one with this index among some data of the volume.
+    pub(super) fn block(&self, data: &Data, index: u64) -> u64 {
+        let block = data.block(index).0;
+        let known = block.checked_sub(self.first);
+        known.unwrap_or_else(|| panic!("block {block} was not asked for"))
+    }
+}
 
 /// What is known of copies at fixed places.
 #[derive(Default)]

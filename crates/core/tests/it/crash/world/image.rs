@@ -1,5 +1,6 @@
 //! What the sectors of a drive hold. A copy costs little: it shares every piece that nobody has written since.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// What a sector holds.
@@ -34,12 +35,13 @@ type Piece = [Option<Sector>; PIECE as usize];
 /// The sectors of one drive; those that were never written hold nothing.
 #[derive(Clone, Default)]
 pub(crate) struct Image {
-    pieces: Vec<Rc<Piece>>,
+    /// By number, those with a sector that was written: they may be few, and far apart.
+    pieces: BTreeMap<u64, Rc<Piece>>,
 }
 
 impl Image {
     pub(super) fn get(&self, at: u64) -> Option<&Sector> {
-        self.pieces.get((at / PIECE) as usize)?[(at % PIECE) as usize].as_ref()
+        self.pieces.get(&(at / PIECE))?[(at % PIECE) as usize].as_ref()
     }
 
     pub(super) fn write(&mut self, at: u64, sector: Sector) {
@@ -48,19 +50,18 @@ impl Image {
 
     /// What a sector holds, to be changed.
     pub(super) fn place(&mut self, at: u64) -> &mut Option<Sector> {
-        let (piece, within) = ((at / PIECE) as usize, (at % PIECE) as usize);
-        while self.pieces.len() <= piece {
-            self.pieces.push(Rc::new([const { None }; PIECE as usize]));
-        }
-        &mut Rc::make_mut(&mut self.pieces[piece])[within]
+        let nothing = || Rc::new([const { None }; PIECE as usize]);
+        let piece = self.pieces.entry(at / PIECE).or_insert_with(nothing);
+        &mut Rc::make_mut(piece)[(at % PIECE) as usize]
     }
 
     /// Sectors that were written, by address.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &Sector)> {
-        let sectors = self.pieces.iter().flat_map(|piece| piece.iter());
-        (0..)
-            .zip(sectors)
-            .filter_map(|(at, sector)| Some((at, sector.as_ref()?)))
+        let sectors = self.pieces.iter().flat_map(|(piece, sectors)| {
+            let first = piece * PIECE;
+            (first..).zip(sectors.iter())
+        });
+        sectors.filter_map(|(at, sector)| Some((at, sector.as_ref()?)))
     }
 
     /// Sectors of the map's log, by address.
@@ -73,7 +74,7 @@ impl Image {
     pub(super) fn forget(&mut self, lost: impl Fn(&Sector) -> bool) {
         let sectors = self
             .pieces
-            .iter_mut()
+            .values_mut()
             .flat_map(|piece| Rc::make_mut(piece).iter_mut());
         for sector in sectors.filter(|sector| sector.as_ref().is_some_and(&lost)) {
             *sector = None;
