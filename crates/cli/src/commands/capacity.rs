@@ -79,6 +79,12 @@ fn asked(args: &CapacityArgs, described: &Described) -> Result<(How, Vec<Point>)
         Some(word) => word.parse(),
         None => Find::of(scenario),
     };
+    if let (Ok(Find::Drives), Some(reaches)) = (&find, &args.scenario.offer) {
+        let allowed = "left out beside --find drives: it takes over the drives of --place, and how many these are is looked for; name the host \
+                       that offers instead, such as --place offering:within=group:copies=2";
+        let error = ConfigError::value("--offer", reaches, allowed);
+        return Err(Failure::usage(error));
+    }
     let how = How {
         objectives: objectives(&args.slo).map_err(Failure::usage)?,
         find: find.map_err(Failure::usage)?,

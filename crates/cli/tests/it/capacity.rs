@@ -52,6 +52,11 @@ const REFUSED: &[(&[&str], i32, &[&str])] = &[
         &["disks = 2"],
     ),
     (
+        &["--find", "drives", "--place", "mirror", "--offer", "group"],
+        2,
+        &["--offer = group", "left out", "--place offering:"],
+    ),
+    (
         &["--vary", "speed=1,2"],
         2,
         &[

@@ -149,7 +149,9 @@ pub(crate) struct Axis {
     pub(crate) find: Find,
     /// From the easiest to the hardest.
     pub(crate) values: Vec<f64>,
-    /// What sets the first and last one, if it is not the range of the setting itself.
+    /// What sets the first one, if it is not the range of the setting itself.
+    pub(crate) easiest_because: Option<String>,
+    /// The same of the last one.
     pub(crate) hardest_because: Option<String>,
 }
 
@@ -167,6 +169,7 @@ impl Axis {
         let axis = |values| Axis {
             find,
             values,
+            easiest_because: None,
             hardest_because: None,
         };
         Ok(match find {
@@ -294,8 +297,10 @@ fn drives(point: &Point, trace: Option<&LoadedTrace>, resolution: f64) -> Result
     let mut axis = Axis {
         find: Find::Drives,
         values: all.into_iter().rev().collect(),
+        easiest_because: None,
         hardest_because: None,
     };
+    leave_out_too_many(&mut axis, point, trace)?;
     let Some(trace) = trace else {
         return Ok(axis);
     };
@@ -322,6 +327,45 @@ fn drives(point: &Point, trace: Option<&LoadedTrace>, resolution: f64) -> Result
         }
         None => Ok(axis),
     }
+}
+
+/// Leaves the numbers of drives that cannot be had, as the placement has no room for so many of these.
+///
+/// # Errors
+/// Not even the fewest can be had.
+fn leave_out_too_many(
+    axis: &mut Axis,
+    point: &Point,
+    trace: Option<&LoadedTrace>,
+) -> Result<(), RunError> {
+    let Err(mut too_many) = can_be_had(axis, point, trace, 0) else {
+        return Ok(());
+    };
+    // Those up to `refused` cannot be had, those from `had` on can.
+    let (mut refused, mut had) = (0, axis.values.len() - 1);
+    can_be_had(axis, point, trace, had)?;
+    while refused + 1 < had {
+        let middle = usize::midpoint(refused, had);
+        match can_be_had(axis, point, trace, middle) {
+            Ok(()) => had = middle,
+            Err(error) => (refused, too_many) = (middle, error),
+        }
+    }
+    let refused = axis.find.words(axis.values[refused]);
+    axis.easiest_because = Some(format!("{refused} cannot be had: {too_many}"));
+    axis.values.drain(..had);
+    Ok(())
+}
+
+/// Whether a stack of so many drives can be built.
+fn can_be_had(
+    axis: &Axis,
+    point: &Point,
+    trace: Option<&LoadedTrace>,
+    index: usize,
+) -> Result<(), RunError> {
+    let scenario = axis.point(point, index)?.scenario;
+    crate::prepare::built(&scenario, trace).map(|_| ())
 }
 
 /// Whether so many drives hold the trace.
@@ -451,6 +495,7 @@ mod tests {
     fn fewer_drives_are_harder_and_come_in_multiples_of_the_copies() {
         let mut base = over_trace(&[("place", "mirror:copies=3")]);
         base.load = scenario("poisson").load;
+        base.set("drive", "null").unwrap();
         let points = crate::grid::points(&base, &[]).unwrap();
         let axis = Axis::new(Find::Drives, &points[0], None, (1_000, 0.02)).unwrap();
         assert!((axis.values[0] - 255.0).abs() < 1e-12);
@@ -465,6 +510,47 @@ mod tests {
             point.scenario.parts.of::<dyn Placement>().to_string(),
             "mirror:copies=3:disks=3"
         );
+    }
+
+    /// 14 columns of 20 TB are all that is numbered beside 12 copies of each chunk, and three beside 14.
+    #[test]
+    fn drives_that_a_placement_has_no_room_for_are_left_out() {
+        for (copies, most) in [(12, 168), (14, 42)] {
+            let mut base = scenario("poisson");
+            base.set("drive", "modern-20tb").unwrap();
+            base.set("place", &format!("mirror:copies={copies}"))
+                .unwrap();
+            let points = crate::grid::points(&base, &[]).unwrap();
+            let axis = Axis::new(Find::Drives, &points[0], None, (1_000, 0.02)).unwrap();
+            let all = Axis {
+                values: whole((copies, DRIVES_MAX), copies, 0.02),
+                ..axis.clone()
+            };
+            let had = |index: &usize| can_be_had(&all, &points[0], None, *index).is_ok();
+            let scanned: Vec<f64> = (0..all.values.len())
+                .filter(had)
+                .map(|index| all.values[index])
+                .collect();
+            assert!(axis.values.iter().rev().eq(&scanned), "{:?}", axis.values);
+            assert!((axis.values[0] - f64::from(most)).abs() < 1e-12);
+            let because = axis.easiest_because.unwrap();
+            let says = format!(
+                "{} drives cannot be had: mirror over modern-20tb: chunks of the volume = ",
+                most + copies as u32
+            );
+            assert!(because.starts_with(&says), "{because}");
+        }
+    }
+
+    #[test]
+    fn where_not_even_the_fewest_drives_can_be_had_that_is_the_error() {
+        let mut base = scenario("poisson");
+        base.set("drive", "modern-20tb").unwrap();
+        base.set("place", "mirror:copies=16").unwrap();
+        let points = crate::grid::points(&base, &[]).unwrap();
+        let error = Axis::new(Find::Drives, &points[0], None, (1_000, 0.02)).unwrap_err();
+        let says = "mirror over modern-20tb: chunks of the volume = 4882956288 ";
+        assert!(error.to_string().contains(says), "{error}");
     }
 
     #[test]
@@ -486,7 +572,7 @@ mod tests {
         let closed = over_trace(&[("replay", "closed")]);
         assert_eq!(ends(Find::Depth, &closed, 400), (1.0, 40.0));
         assert_eq!(ends(Find::Depth, &closed, 5), (1.0, 1.0));
-        let array = over_trace(&[("place", "stripe")]);
+        let array = over_trace(&[("place", "stripe"), ("drive", "null")]);
         assert_eq!(ends(Find::Drives, &array, 0), (253.0, 1.0));
     }
 }

@@ -186,6 +186,7 @@ impl Choice {
             not_shown: value(not_shown),
             easiest: self.axis.values[0],
             hardest: self.axis.values[self.axis.values.len() - 1],
+            easiest_because: self.axis.easiest_because,
             hardest_because: self.axis.hardest_because,
             contradicted: found.contradicted && not_shown.is_none(),
             against_best,

@@ -149,6 +149,8 @@ pub struct Reached {
     not_shown: Option<f64>,
     /// The easiest setting that could have been tried.
     pub easiest: f64,
+    /// Why there is none easier, if that is not the range of the setting itself.
+    pub easiest_because: Option<String>,
     /// The hardest.
     pub hardest: f64,
     /// Why there is none harder, if that is not the range of the setting itself.

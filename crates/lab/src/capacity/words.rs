@@ -20,8 +20,8 @@ pub(super) fn sentences(capacity: &Capacity, made_arrays: bool) -> (String, Vec<
     if let Some(best) = capacity.best {
         details.extend(today(capacity, &capacity.choices[best]));
         details.extend(against(capacity, best));
-        details.extend(ends(capacity));
     }
+    details.extend(ends(capacity));
     details.extend(failures(capacity));
     for found in capacity.choices.iter().filter(|found| found.contradicted) {
         details.push(format!(
@@ -349,8 +349,18 @@ fn takes(find: Find, how_many: usize) -> &'static str {
     }
 }
 
-/// Why some choices were not tried any harder.
+/// Why some choices that hold nothing were not tried any easier, and why some were not tried any harder.
 fn ends(capacity: &Capacity) -> Vec<String> {
+    let fails = capacity
+        .choices
+        .iter()
+        .filter(|found| found.holds.is_none());
+    let begin = |found: &Reached| {
+        let because = found.easiest_because.as_ref()?;
+        let (who, easiest) = (name(capacity, found), capacity.find.words(found.easiest));
+        Some(format!("{who} is tried with at most {easiest}: {because}."))
+    };
+    let begins = fails.filter_map(begin);
     let reached = capacity.choices.iter().filter(|found| found.to_the_end());
     let end = |found: &Reached| {
         let because = found.hardest_because.clone();
@@ -366,7 +376,7 @@ fn ends(capacity: &Capacity) -> Vec<String> {
             capacity.find.words(found.hardest)
         )
     };
-    reached.map(end).collect()
+    begins.chain(reached.map(end)).collect()
 }
 
 fn cost(capacity: &Capacity) -> String {

@@ -677,6 +677,26 @@ fn an_objective_on_requests_that_the_trace_lacks_is_refused_at_once() {
     }
 }
 
+/// Where too many drives of a size cannot be had, the answer says why, whether the load is a trace or not.
+#[test]
+fn more_drives_than_a_placement_has_room_for_are_not_tried() {
+    let trace = trace(1_500);
+    let base = synthetic("poisson:rate_rps=50:requests=2000", &[]);
+    for (mut base, loaded) in [(trace.base, Some(&trace.loaded)), (base, None)] {
+        base.set("drive", "modern-20tb").unwrap();
+        base.set("place", "mirror:copies=14").unwrap();
+        let how = how("p95 < 10 us", Find::Drives);
+        let control = Control::default();
+        let capacity = capacity(&points(&base, &[]), loaded, &how, &control).unwrap();
+        let choice = &capacity.choices[0];
+        assert_eq!((choice.holds, choice.easiest), (None, 42.0));
+        let said = said(&capacity);
+        let says =
+            "is tried with at most 42 drives: 56 drives cannot be had: mirror over modern-20tb: ";
+        assert!(said.contains(says), "{said}");
+    }
+}
+
 #[test]
 fn drives_are_found_for_a_trace_that_no_single_disk_holds() {
     let place = |number: u64| number * 2_654_435_761 % 6_000_000_000 * 4_096;
