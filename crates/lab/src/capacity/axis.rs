@@ -274,12 +274,12 @@ fn whole((least, most): (u64, u64), unit: u64, resolution: f64) -> Vec<f64> {
     values
 }
 
-/// Numbers of drives that hold the trace, most first.
-fn drives(point: &Point, trace: Option<&LoadedTrace>, resolution: f64) -> Result<Axis, RunError> {
-    let spec = point.scenario.placement()?;
+/// The fewest drives that a placement takes, and of what their number is a multiple.
+pub(super) fn numbers(scenario: &Scenario) -> Result<(u64, u64), ConfigError> {
+    let spec = scenario.placement()?;
     let knobs = spec
         .card()
-        .check(&point.scenario.parts.of::<dyn Placement>().knobs)?;
+        .check(&scenario.parts.of::<dyn Placement>().knobs)?;
     let sets = knobs
         .iter()
         .find(|(key, _)| ["copies", "arrays"].contains(key));
@@ -292,7 +292,12 @@ fn drives(point: &Point, trace: Option<&LoadedTrace>, resolution: f64) -> Result
         Some(KnobKind::Integer { min, .. }) => min.unsigned_abs(),
         _ => 1,
     };
-    let fewest = fewest * unit;
+    Ok((fewest * unit, unit))
+}
+
+/// Numbers of drives that hold the trace, most first.
+fn drives(point: &Point, trace: Option<&LoadedTrace>, resolution: f64) -> Result<Axis, RunError> {
+    let (fewest, unit) = numbers(&point.scenario)?;
     let all = whole((fewest, DRIVES_MAX.max(fewest)), unit, resolution);
     let mut axis = Axis {
         find: Find::Drives,

@@ -362,7 +362,7 @@ pub fn capacity(
 ) -> Result<Capacity, RunError> {
     check(points, how)?;
     let pool = run::threads(how.jobs)?;
-    let (settled, chosen) = settle(points, trace, how.find)?;
+    let (settled, chosen) = settle(&with_enough(points, how.find)?, trace, how.find)?;
     let mut points = arrays(&settled, how.find)?;
     // With the number of drives the volume changes from try to try: there each is fitted by itself.
     prepare::fit_and_check(&mut points, trace, how.find != Find::Drives)?;
@@ -482,6 +482,20 @@ fn makes_none(read_share: Option<f64>, class: Class) -> bool {
         Class::Read => share <= 0.0,
         Class::Write => share >= 1.0,
     })
+}
+
+/// The same points, with the fewest drives that their placements take where these refuse as many as they have if not told. How many is what is looked for.
+fn with_enough(points: &[Point], find: Find) -> Result<Vec<Point>, ConfigError> {
+    let mut points = points.to_vec();
+    if find == Find::Drives {
+        for point in &mut points {
+            let (fewest, unit) = axis::numbers(&point.scenario)?;
+            if unit > 1 {
+                point.scenario.set(find.key(), &fewest.to_string())?;
+            }
+        }
+    }
+    Ok(points)
 }
 
 /// The same points, but for arrays of drives in place of the one drive of `linear`.

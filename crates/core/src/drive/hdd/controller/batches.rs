@@ -45,6 +45,23 @@ fn batches_of_sectors_equal_single_ones() {
 
 const BACK: [&str; 2] = ["'oldest'", "'nearest'"];
 
+/// What a drive does with writes that it has taken, where it takes them so.
+fn behind(rng: &mut Rng, several: bool) -> String {
+    let behind = ["'none'", "'sequential'", "'any'"][rng.below(3) as usize];
+    let accepts = rng.below(2) == 0;
+    let mut text = format!("write_behind = {behind}\naccept_while_writing = {accepts}\n");
+    if behind == "'any'" && accepts {
+        let order = if several {
+            BACK[rng.below(2) as usize]
+        } else {
+            BACK[0]
+        };
+        let hits = rng.below(2) == 0;
+        text += &format!("write_back = {order}\nhits_while_writing = {hits}\n");
+    }
+    text
+}
+
 /// The small drive with everything drawn by lot.
 fn random_settings(rng: &mut Rng) -> String {
     let mut text = SMALL[..SMALL.find("[buffer]").unwrap()].to_owned();
@@ -75,16 +92,8 @@ fn random_settings(rng: &mut Rng) -> String {
         "requested_blocks",
         ["'yield'", "'keep'", "'forget'"][rng.below(3) as usize].to_owned(),
     );
-    let behind = ["'none'", "'sequential'", "'any'"][rng.below(3) as usize];
-    line("write_behind", behind.to_owned());
-    let accepts = rng.below(2) == 0;
-    line("accept_while_writing", accepts.to_string());
-    if behind == "'any'" && accepts && for_writes > 1 && !dedicated {
-        line("write_back", BACK[rng.below(2) as usize].to_owned());
-    }
-    if behind == "'any'" && accepts {
-        line("hits_while_writing", (rng.below(2) == 0).to_string());
-    }
+    text += &behind(rng, for_writes > 1 && !dedicated);
+    let mut line = |key: &str, value: String| text += &format!("{key} = {value}\n");
     for key in [
         "read_ahead_on_hit",
         "read_whole_track",
@@ -248,19 +257,8 @@ pub(super) fn long_settings(rng: &mut Rng) -> String {
     if own {
         line("write_segment_blocks", &(1 + rng.below(40)).to_string());
     }
-    let behind = ["'none'", "'sequential'", "'any'"][rng.below(3) as usize];
-    line("write_behind", behind);
-    let accepts = rng.below(2) == 0;
-    line("accept_while_writing", &accepts.to_string());
-    if behind == "'any'" && accepts && for_writes > 1 {
-        line("write_back", BACK[rng.below(2) as usize]);
-    }
-    if behind == "'any'" && accepts {
-        line(
-            "hits_while_writing",
-            ["true", "false"][rng.below(2) as usize],
-        );
-    }
+    text += &behind(rng, for_writes > 1);
+    let mut line = |key: &str, value: &str| text += &format!("{key} = {value}\n");
     for key in ["read_watermark", "write_watermark"] {
         let mark = ["0.0", "0.2", "0.75", "0.95", "1.0"][rng.below(5) as usize];
         line(key, mark);
