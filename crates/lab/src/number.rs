@@ -19,6 +19,9 @@ pub(crate) fn number(value: f64) -> String {
 
 /// Decimals of a value below 1 that leave so many digits that matter.
 fn small(size: f64, digits: usize) -> usize {
+    if size.is_nan() {
+        return 0;
+    }
     let zeros = -libm::floor(libm::log10(size)) as usize - 1;
     zeros + digits
 }

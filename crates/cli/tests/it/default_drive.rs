@@ -94,11 +94,8 @@ fn the_choice_knows_what_placements_and_volumes_need() {
         drive(&[word(&large), "--place", "stripe:disks=2"]).0,
         DESKTOP
     );
-    let mirrored = [word(&large), "--place", "mirror:disks=2"];
-    assert_ne!(
-        nearslot(&[&["run"], &mirrored[..]].concat()).status.code(),
-        Some(0)
-    );
+    let mirrored = drive(&[word(&large), "--place", "mirror:disks=2"]);
+    assert_eq!(mirrored.0, MODERN);
     let two = trace(&desk, "two.csv", &[("sda", 600 * GB), ("sdb", 700 * GB)]);
     assert_eq!(drive(&[word(&two), "--volumes", "own-drives"]).0, DESKTOP);
     assert_eq!(drive(&[word(&two), "--volumes", "concat"]).0, MODERN);

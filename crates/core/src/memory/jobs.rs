@@ -85,7 +85,9 @@ impl Memory {
             self.lines.counts.passed += 1;
             return self.read_around(now, asked, request);
         }
-        let (before, turn) = (self.lines.lent, self.turn);
+        let before = self.lines.lent;
+        // Pieces of what was asked for with something between that is there, and where the last one ended.
+        let (mut pieces, mut ended) = (0_u64, None);
         let mut run: Option<Run> = None;
         let tracks = (end - 1) / shape.track - first / shape.track + 1;
         for (track, mask) in shape.tracks(first, end) {
@@ -110,14 +112,17 @@ impl Memory {
                     pattern,
                     behind: NOTHING,
                 };
+                if next.first < end && first < next.end {
+                    pieces += u64::from(ended != Some(next.first));
+                    ended = Some(next.end);
+                }
                 self.append(&mut run, next, Some(asked), request);
             }
         }
         self.begin_job(run, Some(asked), request);
-        let pieces = self.turn.wrapping_sub(turn);
         if pieces > 1 {
             self.lines.counts.cut_reads += 1;
-            self.lines.counts.cut_pieces += u64::from(pieces);
+            self.lines.counts.cut_pieces += pieces;
         }
         self.bring_wanted(request);
         let is_hit = self.asked[asked as usize].remaining == 0;

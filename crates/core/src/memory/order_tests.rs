@@ -257,6 +257,8 @@ fn a_long_read_is_a_sequence_that_misses_once() {
     assert_eq!(extents, groups);
     assert_eq!(played.told("prefetch", "sequence_misses"), 1);
     assert_eq!(played.told("cache", "sequence_misses"), 1);
+    // Nothing of it was there: what is brought apart is not cut.
+    assert_eq!(played.told("cache", "cut_reads"), 0);
 }
 
 /// What is there of a group becomes part of the sequence: pages of a track of which the rest comes, and tracks behind what comes. What is discarded is not.

@@ -97,7 +97,7 @@ impl Context<'_> {
                 buffer.write_behind = WriteBehind::Any;
             }
             Some(true) => {}
-            Some(false) => buffer.write_behind = WriteBehind::None,
+            Some(false) => buffer.end_on_medium(),
         }
         let overheads = drive.overheads.get_or_insert_default();
         let Some(writes) = &found.writes else {

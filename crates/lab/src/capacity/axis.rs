@@ -274,8 +274,35 @@ fn whole((least, most): (u64, u64), unit: u64, resolution: f64) -> Vec<f64> {
     values
 }
 
+/// The same points, with the fewest drives that their placements take where these refuse as many as they have if not told. How many is what is looked for.
+pub(super) fn with_enough(points: &[Point], find: Find) -> Result<Vec<Point>, ConfigError> {
+    let mut points = points.to_vec();
+    if find == Find::Drives {
+        for point in &mut points {
+            let (fewest, unit) = numbers(&point.scenario)?;
+            if unit > 1 {
+                point.scenario.set(find.key(), &fewest.to_string())?;
+            }
+        }
+    }
+    Ok(points)
+}
+
+/// The same points, but for arrays of drives in place of the one drive of `linear`.
+pub(super) fn arrays(points: &[Point], find: Find) -> Result<Vec<Point>, ConfigError> {
+    let mut points = points.to_vec();
+    if find == Find::Drives {
+        for point in &mut points {
+            if point.scenario.placement()?.name == "linear" {
+                *point.scenario.parts.of_mut::<dyn Placement>() = PartConfig::named("stripe");
+            }
+        }
+    }
+    Ok(points)
+}
+
 /// The fewest drives that a placement takes, and of what their number is a multiple.
-pub(super) fn numbers(scenario: &Scenario) -> Result<(u64, u64), ConfigError> {
+fn numbers(scenario: &Scenario) -> Result<(u64, u64), ConfigError> {
     let spec = scenario.placement()?;
     let knobs = spec
         .card()

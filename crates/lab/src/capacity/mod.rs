@@ -31,8 +31,6 @@ mod words;
 
 use std::sync::atomic::Ordering;
 
-use nearslot_core::config::PartConfig;
-use nearslot_core::contract::Placement;
 use nearslot_core::registry::ConfigError;
 use nearslot_trace::TraceOp;
 use serde::Serialize;
@@ -362,8 +360,8 @@ pub fn capacity(
 ) -> Result<Capacity, RunError> {
     check(points, how)?;
     let pool = run::threads(how.jobs)?;
-    let (settled, chosen) = settle(&with_enough(points, how.find)?, trace, how.find)?;
-    let mut points = arrays(&settled, how.find)?;
+    let (settled, chosen) = settle(&axis::with_enough(points, how.find)?, trace, how.find)?;
+    let mut points = axis::arrays(&settled, how.find)?;
     // With the number of drives the volume changes from try to try: there each is fitted by itself.
     prepare::fit_and_check(&mut points, trace, how.find != Find::Drives)?;
     let mut warnings = run::warned(&points, trace)?;
@@ -482,33 +480,6 @@ fn makes_none(read_share: Option<f64>, class: Class) -> bool {
         Class::Read => share <= 0.0,
         Class::Write => share >= 1.0,
     })
-}
-
-/// The same points, with the fewest drives that their placements take where these refuse as many as they have if not told. How many is what is looked for.
-fn with_enough(points: &[Point], find: Find) -> Result<Vec<Point>, ConfigError> {
-    let mut points = points.to_vec();
-    if find == Find::Drives {
-        for point in &mut points {
-            let (fewest, unit) = axis::numbers(&point.scenario)?;
-            if unit > 1 {
-                point.scenario.set(find.key(), &fewest.to_string())?;
-            }
-        }
-    }
-    Ok(points)
-}
-
-/// The same points, but for arrays of drives in place of the one drive of `linear`.
-fn arrays(points: &[Point], find: Find) -> Result<Vec<Point>, ConfigError> {
-    let mut points = points.to_vec();
-    if find == Find::Drives {
-        for point in &mut points {
-            if point.scenario.placement()?.name == "linear" {
-                *point.scenario.parts.of_mut::<dyn Placement>() = PartConfig::named("stripe");
-            }
-        }
-    }
-    Ok(points)
 }
 
 fn choices(

@@ -322,7 +322,7 @@ fn on_the_whole(point: &Point, demand: &Demand) -> Option<Warning> {
     }
     let text = match demand.load_factor <= SURELY_TOO_MUCH {
         true => format!(
-            "the load offers {} requests/s ({} MB/s), about as much as the drives can do, {} by an estimate that may be off by a \
+            "the load offers {} reads and writes/s ({} MB/s), about as much as the drives can do, {} by an estimate that may be off by a \
              tenth: the queue may grow",
             number(demand.offered_rps),
             number(demand.offered_mb_s),
@@ -345,7 +345,7 @@ fn in_the_busiest_tenth(point: &Point, demand: &Demand) -> Option<Warning> {
             false => "may grow",
         };
         let text = format!(
-            "in its busiest tenth the load offers {} requests/s, and the drives can do about {}: the queue {grows} as long as that \
+            "in its busiest tenth the load offers {} reads and writes/s, and the drives can do about {}: the queue {grows} as long as that \
              lasts",
             number(demand.busiest_rps),
             number(demand.ability_rps),
@@ -356,7 +356,7 @@ fn in_the_busiest_tenth(point: &Point, demand: &Demand) -> Option<Warning> {
 
 fn too_much(demand: &Demand) -> String {
     format!(
-        "the load offers {} requests/s ({} MB/s), {} what the drives can do, about {}; the queue grows by about {} requests a \
+        "the load offers {} reads and writes/s ({} MB/s), {} what the drives can do, about {}; the queue grows by about {} requests a \
          second",
         number(demand.offered_rps),
         number(demand.offered_mb_s),

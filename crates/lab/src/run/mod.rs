@@ -362,7 +362,7 @@ fn run(
     (run.replay, run.volumes, run.simulated_in_s) = (load.replay, load.volumes, simulated_in_s);
     count_parts(&mut run, (&stack, counted), (&given, grid.control))?;
     let came = interrupted.then(|| progress(&*workload, (end, &run), count));
-    beside(&mut basis, &run, foreseen, came);
+    beside(&mut basis, &run, foreseen, (came, end));
     let onset = Onset::of(&run, end, behind);
     let (at_end, batches) = (AtEnd::of(&stack, &*faults, end), basis.batches_ms.as_ref());
     let lost = left_out(&run, workload.tally(), (onset, batches), &at_end);
@@ -386,9 +386,16 @@ fn run(
 }
 
 /// Adds to what a run is judged by what others than its requests say.
-fn beside(basis: &mut Basis, run: &Run, foreseen: Option<&Foreseen>, came: Option<Progress>) {
+fn beside(
+    basis: &mut Basis,
+    run: &Run,
+    foreseen: Option<&Foreseen>,
+    (came, end): (Option<Progress>, Instant),
+) {
     (basis.wrong_blocks, basis.met_faults) = (wrong_blocks(run), met_faults(run));
-    basis.burst = foreseen.and_then(|foreseen| foreseen.burst);
+    let burst = foreseen.and_then(|foreseen| foreseen.burst);
+    // A run that was ended before did not meet it.
+    basis.burst = burst.filter(|burst| burst.begin_s < end.0 as f64 / 1e9);
     basis.interrupted = came;
 }
 

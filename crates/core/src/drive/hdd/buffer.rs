@@ -62,7 +62,7 @@ pub(super) struct Segment {
     pub(super) dirty_since: u64,
     /// Blocks that it can hold.
     pub(super) size: u64,
-    /// A block, and where it lies: mostly the one that is written next.
+    /// The block that was next to be written when it was last looked up, and where it lies.
     pub(super) place: (u64, Place),
 }
 
@@ -144,7 +144,7 @@ pub(super) struct Buffer {
     /// The segment for writes only, which answers no reads.
     dedicated: Option<usize>,
     /// From here on segments serve writes only. They answer reads of which they have all.
-    for_writes: usize,
+    first_for_writes: usize,
 }
 
 impl Clone for Buffer {
@@ -161,7 +161,7 @@ impl Clone for Buffer {
         self.segments.clone_from(&other.segments);
         self.recency.clone_from(&other.recency);
         (self.unwritten, self.dirtied) = (other.unwritten, other.dirtied);
-        (self.dedicated, self.for_writes) = (other.dedicated, other.for_writes);
+        (self.dedicated, self.first_for_writes) = (other.dedicated, other.first_for_writes);
         self.latest = other.latest;
     }
 }
@@ -196,7 +196,7 @@ impl Buffer {
             unwritten: 0,
             dirtied: 0,
             dedicated: parameters.dedicated_write_segment.then_some(0),
-            for_writes,
+            first_for_writes: for_writes,
         }
     }
 
@@ -213,14 +213,14 @@ impl Buffer {
     /// Which segment a read of `first..end` gets. It waits for read-ahead if that comes to its first block as one of the next `near`.
     pub(super) fn for_read(&self, firmware: &Firmware, first: u64, end: u64, near: u64) -> Choice {
         let mut best = Best::NONE;
-        let [others, for_writes] = &self.recency;
+        let [others, writes_only] = &self.recency;
         // Before the first write nothing is in the segments for writes.
-        let for_writes = if self.dirtied > 0 {
-            &for_writes[..]
+        let writes_only = if self.dirtied > 0 {
+            &writes_only[..]
         } else {
             &[]
         };
-        for &index in others.iter().chain(for_writes) {
+        for &index in others.iter().chain(writes_only) {
             let segment = &self.segments[index];
             if self.dedicated == Some(index) {
                 if segment.unwritten() && segment.overlaps(first, end) {
@@ -229,7 +229,8 @@ impl Buffer {
                 continue;
             }
             let hit = segment.first <= first && first < segment.end;
-            if index >= self.for_writes && !(hit && end <= segment.end) {
+            let has_all = segment.state != State::Empty && hit && end <= segment.end;
+            if self.serves_writes_only(index) && !has_all {
                 // It cannot be filled up from the medium.
                 if segment.unwritten() && segment.overlaps(first, end) {
                     return Choice::COLLISION;
@@ -308,7 +309,7 @@ impl Buffer {
     pub(super) fn for_write(&self, firmware: &Firmware, first: u64, end: u64) -> Choice {
         let mut best = Best::NONE;
         let room = self.unwritten < firmware.buffer.write_segments_max as usize;
-        let own = self.for_writes < self.segments.len();
+        let own = self.first_for_writes < self.segments.len();
         for &index in &self.recency[usize::from(own)] {
             let segment = &self.segments[index];
             if self.dedicated.is_some_and(|dedicated| dedicated != index) {
@@ -340,6 +341,11 @@ impl Buffer {
         best.choice()
     }
 
+    /// Whether a segment is beside those that reads fill.
+    pub(super) fn serves_writes_only(&self, index: usize) -> bool {
+        index >= self.first_for_writes
+    }
+
     /// Whether `index` is the segment used last.
     pub(super) fn is_latest(&self, index: usize) -> bool {
         self.latest == index
@@ -347,7 +353,8 @@ impl Buffer {
 
     /// A command uses segment `index`. A write empties clean segments elsewhere that hold any of its blocks.
     pub(super) fn used(&mut self, index: usize, op: Op, first: u64, end: u64) {
-        let order = &mut self.recency[usize::from(index >= self.for_writes)];
+        let order = usize::from(self.serves_writes_only(index));
+        let order = &mut self.recency[order];
         let place = order.iter().position(|other| *other == index);
         let place = place.expect("every segment has its place in the order of use");
         order[place..].rotate_left(1);
@@ -436,6 +443,9 @@ impl Buffer {
             .filter(|segment| segment.unwritten())
             .count();
         assert_eq!(unwritten, self.unwritten, "unwritten segments");
+        let mut writes_only = self.segments[self.first_for_writes..].iter();
+        let filled = writes_only.any(|segment| segment.state == State::Reading);
+        assert!(!filled, "a segment for writes is filled from the medium");
         let mut order = self.recency.concat();
         order.sort_unstable();
         assert!(order.into_iter().eq(0..self.segments.len()), "order of use");

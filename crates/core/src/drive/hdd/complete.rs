@@ -5,7 +5,7 @@
 //! ```text
 //! a read         overhead, what the arm has to finish first (read-ahead to its least, or the one segment that is being written), the way, the turn
 //! a write        the same, but the turn counts from when its data are there (`controller/data.rs`), if that is later; and where the buffer takes writes while
-//!                others are written, only what the arm needs for it behind all of those: nobody waits for that. Where the buffer is full of such, its wait
+//!                others are written, only what the arm needs for it behind all of those, or at once if the nearest is written first: nobody waits for that. Where the buffer is full of such, its wait
 //!                for room does not count either
 //! ```
 //!

@@ -1,7 +1,7 @@
 //! What a drive's electronics do, as its file says it: the on-board buffer, the bus, the command overheads.
 //!
 //! The tables `[buffer]`, `[bus]` and `[overheads]` of a drive's file are read and checked here, and turned into
-//! [`Firmware`]: the same in whole nanoseconds. The words are ours; the meaning of every key is that of a
+//! [`Firmware`]: the same in whole nanoseconds. The words are ours; the meaning of every key, unless it says otherwise, is that of a
 //! parameter of DiskSim 4.0's disk controller (Bucy, Schindler, Schlosser, Ganger, *The DiskSim Simulation
 //! Environment Version 4.0 Reference Manual*, CMU-PDL-08-101, 2008, section 3.4.4), which is named beside it.
 
@@ -16,13 +16,13 @@ use crate::units::Duration;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BufferParameters {
-    /// Segments, all of one size (number of buffer segments).
+    /// Segments, all of one size but those of `write_segment_blocks` (number of buffer segments).
     pub segments: u32,
     /// Blocks that a segment holds (segment size).
     pub segment_blocks: u64,
     /// Segments that may hold data on their way to the medium (maximum number of write segments).
     pub write_segments_max: u32,
-    /// Given if there are that many segments for writes beside the others, which serve reads only then: blocks that each of them holds. DiskSim has no such.
+    /// Blocks of a segment that serves writes only. If it is given, `write_segments_max` of these stand beside the others, which then serve reads only. Not in DiskSim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_segment_blocks: Option<u64>,
     /// Which of the segments that wait for the arm is written first.
@@ -92,7 +92,7 @@ pub struct BufferParameters {
     /// A read that begins with a block that read-ahead comes to within a turn of the platter is a hit, and waits for it.
     #[serde(default)]
     pub read_hits_within_turn: bool,
-    /// Reads that the buffer answers, and writes all of whose blocks it has yet to write, are served while the arm writes. DiskSim has no such.
+    /// Reads that the buffer answers, and writes all of whose blocks it has yet to write, are served whatever the arm does. Not in DiskSim.
     #[serde(default)]
     pub hits_while_writing: bool,
     /// Reads are answered with written data (allow read hits on write data).
@@ -152,7 +152,7 @@ pub enum WriteBack {
     /// The one that has been dirty longest, as in DiskSim.
     #[default]
     Oldest,
-    /// The one that the arm can begin with soonest; but what a waiting command needs comes first. DiskSim has no such.
+    /// The one that the arm can begin with soonest; but what a waiting command needs comes first. Not in DiskSim.
     Nearest,
 }
 
@@ -402,6 +402,13 @@ impl Firmware {
 }
 
 impl BufferParameters {
+    /// Writes end when they are on the medium, so what is about others has no effect.
+    pub fn end_on_medium(&mut self) {
+        self.write_behind = WriteBehind::None;
+        self.write_back = WriteBack::Oldest;
+        self.hits_while_writing = false;
+    }
+
     /// Segments that serve reads, or both.
     pub(super) fn for_reads(&self) -> usize {
         self.segments as usize

@@ -19,7 +19,7 @@
 use std::sync::Arc;
 
 use self::complete::{CompleteDrive, CompleteOracle};
-use self::firmware::{Firmware, WriteBack, WriteBehind};
+use self::firmware::{Firmware, WriteBehind};
 use super::cache::{self, CACHE};
 use super::protection::PROTECTION;
 use super::{Kind, queued, zoned};
@@ -142,8 +142,7 @@ impl HddBlueprint {
         let all = [WriteCache::Volatile, WriteCache::Off, WriteCache::Protected];
         let cache = cache::chosen(knobs, &all, "which a drive that writes behind may have")?;
         if cache == WriteCache::Off {
-            (buffer.write_behind, buffer.write_back) = (WriteBehind::None, WriteBack::Oldest);
-            buffer.hits_while_writing = false;
+            buffer.end_on_medium();
         }
         Ok(cache)
     }

@@ -1,7 +1,7 @@
 //! Arrays that served without one of their drives: for how long, and whether anything took its place.
 //!
 //! Of an array that stands in for a drive that is gone no request fails, and its times are longer: nothing else in the results says why. One that still is without
-//! the drive when the run ends has lived in that state, with the next drive's end as the end of its data.
+//! the drive when the run ends has lived in that state: one drive more that goes may take data with it.
 
 use nearslot_core::contract::Placement;
 use nearslot_core::registry::Kind;
@@ -39,13 +39,15 @@ pub(super) fn degraded(run: &Run, at_end: &AtEnd) -> Option<Warning> {
             };
             format!("its spare was being rebuilt {how}, and {left} were left")
         }
-        Some(_) => {
-            "nothing was rebuilt, as no spare took its place (spares of the placement)".to_owned()
-        }
+        Some(_) => "no spare was left to take its place (spares of the placement)".to_owned(),
     };
     let end_s = at_end.end.0 as f64 / 1e9;
     let begin_s = end_s - run.duration_s;
-    let drives = at_end.gone.iter().map(|(drive, from)| {
+    // Spares took the places of those that went first; of a rebuild under way the drive counts as gone.
+    let replaced = spares.unwrap_or(0).saturating_sub(u64::from(under_way));
+    let mut gone = at_end.gone.clone();
+    gone.sort_unstable_by_key(|(drive, from)| (*from, *drive));
+    let drives = gone.iter().skip(replaced as usize).map(|(drive, from)| {
         let from = from.0 as f64 / 1e9;
         let lacked = end_s - from.max(begin_s);
         format!(

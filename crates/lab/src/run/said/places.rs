@@ -45,7 +45,7 @@ fn text(key: &str, scheds: &[String], places: &[String]) -> String {
     let with = list(&there);
     match key {
         OPEN => format!(
-            "over place={over} every write has its place, so {names} {does} the same with reads and writes, as SATF or SCAN would; places are left open with place={with}"
+            "over place={over} every write has its place, so {names} {does} nothing of its own about writes; places are left open with place={with}"
         ),
         _ => format!(
             "over place={over} no write offers several places, so {names} {does} what the scheduler would that is its base; writes offer places with place={with} \

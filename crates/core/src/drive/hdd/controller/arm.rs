@@ -7,7 +7,7 @@
 //! most unless it needs the room or the blocks of others.
 
 use super::super::access::{Access, Stage};
-use super::super::buffer::{Match, State};
+use super::super::buffer::{Match, Segment, State};
 use super::super::firmware::{ReadAhead, RequestedBlocks, WriteBack};
 use super::{Controller, Job, Owner};
 use crate::op::Op;
@@ -195,7 +195,7 @@ impl Controller {
             let behind = job.op == Op::Write && self.firmware.buffer.accept_while_writing;
             if behind && job.segment.is_none() {
                 self.enter_buffer();
-            } else if !job.has_arm && !behind {
+            } else if !job.has_arm && !behind && !self.needs_no_arm() {
                 self.give_arm_to_host();
             }
         }
@@ -231,18 +231,10 @@ impl Controller {
     fn needed_dirty(&self) -> Option<(u64, usize)> {
         let job = self.job.as_ref()?;
         let needs = |index: usize| match job.segment {
-            Some(own) => own == index && self.needs_own(job),
+            Some(own) => own == index && needs_own(job, self.buffer.at(own)),
             None => self.buffer.at(index).overlaps(job.first, job.end),
         };
         self.may_write().find(|dirty| needs(dirty.1))
-    }
-
-    /// Whether the command's own segment has to be written before it ends: it reads what is there, or it is a write that is to be on the medium, or that finds no
-    /// room for all of its data.
-    fn needs_own(&self, job: &Job) -> bool {
-        let own = job.segment.map(|index| self.buffer.at(index));
-        let fits = own.is_some_and(|own| job.end - own.written <= own.size);
-        job.op == Op::Read || job.to_medium || !fits
     }
 
     /// The dirty segment whose first block the arm can begin with soonest; of several the one that has been dirty longest. The command's own, of which nothing
@@ -366,6 +358,7 @@ impl Controller {
     /// The arm reads for the command; where the access has to begin, if it does not go on.
     fn begin_read(&mut self, index: usize) -> Option<(u64, Duration)> {
         let end = self.job().end;
+        let fills = !self.buffer.serves_writes_only(index);
         let segment = self.buffer.at_mut(index);
         segment.state = State::Reading;
         segment.op = Op::Read;
@@ -377,7 +370,7 @@ impl Controller {
             job.marks.join(self.now, access.stage, at < job.first);
             return None;
         }
-        let read_ahead = more && self.firmware.buffer.read_ahead_on_hit;
+        let read_ahead = more && fills && self.firmware.buffer.read_ahead_on_hit;
         (!complete || read_ahead).then_some((at, Duration::ZERO))
     }
 
@@ -421,5 +414,14 @@ impl Controller {
             ReadAhead::WithinCylinder => from.cylinder != to.cylinder,
             _ => false,
         }
+    }
+}
+
+/// Whether the command's own segment has to be written before it ends: a part of what it reads is there, or it is a write that is to be on the medium, or that finds
+/// no room for all of its data.
+fn needs_own(job: &Job, own: &Segment) -> bool {
+    match job.op {
+        Op::Read => job.meets != Match::Whole,
+        _ => job.to_medium || job.end - own.written > own.size,
     }
 }

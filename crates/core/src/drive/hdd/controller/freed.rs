@@ -82,7 +82,7 @@ impl Trial {
 
 impl Controller {
     /// How a command that needs the arm would find it, if it came now, between commands; and how a write would that the buffer takes while others are to be
-    /// written, behind all of those (none if it needs the arm as others do).
+    /// written: behind all of those, or if the nearest goes first as the other does (none if it needs the arm as others do).
     pub(in super::super) fn freed(&self, trial: &mut Trial) -> (Freed, Option<Freed>) {
         assert!(self.job.is_none(), "a command is under way");
         let doing = match self.owner {
@@ -107,26 +107,26 @@ impl Controller {
             last_op: self.last_op,
         };
         let behind = self.buffer.has_unwritten() && self.firmware.buffer.accept_while_writing;
-        let behind = behind.then(|| {
-            let stopped = self.stopped;
-            let free = match doing {
-                Some((_, segment)) if segment.state == State::Writing => Free { now, arm },
-                Some((index, _)) => trial.alone.end_alone(self, index),
-                None => Free { now, arm },
-            };
-            let free = self.all_written(free, trial);
-            found(free.now, free.arm, stopped)
+        let behind = behind.then(|| match self.firmware.buffer.write_back {
+            WriteBack::Oldest => {
+                let stopped = self.stopped;
+                let free = match doing {
+                    Some((_, segment)) if segment.state == State::Writing => Free { now, arm },
+                    Some((index, _)) => trial.alone.end_alone(self, index),
+                    None => Free { now, arm },
+                };
+                let free = self.all_written(free, trial);
+                found(free.now, free.arm, stopped)
+            }
+            // The nearest is written first, and that is this one if it is priced well.
+            WriteBack::Nearest => found(now, arm, stopped),
         });
         (found(now, arm, stopped), behind)
     }
 
-    /// Where a write that the buffer takes finds the arm: behind all dirty segments. If the nearest is written first, behind none, as it is the nearest if it is priced
-    /// well.
+    /// Where the arm is when it has written all dirty segments.
     fn all_written(&self, mut free: Free, trial: &mut Trial) -> Free {
         free.now = free.now.max(self.stopped);
-        if self.firmware.buffer.write_back == WriteBack::Nearest {
-            return free;
-        }
         let mut dirty = std::mem::take(&mut trial.dirty);
         dirty.clear();
         dirty.extend(self.buffer.dirty());
@@ -207,14 +207,7 @@ mod tests {
                     all.write_next();
                     all.write_all();
                 }
-                // Read-ahead comes to its end; the arm is had before it writes anything else.
-                WriteBack::Nearest => {
-                    all.awaited = true;
-                    while all.owner != Owner::Nobody {
-                        all.arm_event(Instant::NEVER);
-                    }
-                    all.now = all.now.max(drive.stopped);
-                }
+                WriteBack::Nearest => return told(&needs_arm),
             }
             told(&all)
         });

@@ -44,11 +44,11 @@ mod bus;
 mod data;
 mod freed;
 mod medium;
+#[cfg(test)]
+mod order_tests;
 mod served;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod write_back;
 
 /// Whom the arm works for, and with which segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -453,7 +453,7 @@ impl Controller {
     }
 
     /// Whether the buffer answers a read whatever the arm does.
-    fn needs_no_arm(&self) -> bool {
+    pub(super) fn needs_no_arm(&self) -> bool {
         self.firmware.buffer.hits_while_writing && self.job().meets == Match::Whole
     }
 

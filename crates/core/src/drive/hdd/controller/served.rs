@@ -1,4 +1,5 @@
-//! What the buffer serves without a way of the arm: reads that it has or that read-ahead comes to, and writes that go on with what is to be written.
+//! What the buffer serves without a way of the arm: reads that it has or that read-ahead comes to, writes that go on with
+//! what is to be written, and writes that overwrite it there.
 
 use super::super::access::{Access, Stage};
 use super::super::buffer::State;

@@ -1,4 +1,4 @@
-//! The order in which dirty segments are written, and segments that serve writes only.
+//! Tests of the order in which dirty segments are written, of segments that serve writes only, and of what waits for no arm.
 
 use super::super::parameters::Parameters;
 use super::tests::{controller, run_command};
