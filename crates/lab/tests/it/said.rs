@@ -44,7 +44,7 @@ fn an_array_without_a_drive_is_told() {
         ),
         (
             "raid5:disks=3",
-            "nothing was rebuilt, as no spare took its place",
+            "no spare took its place",
         ),
         (
             "raid5:disks=4:spares=1",

@@ -213,14 +213,7 @@ impl Buffer {
     /// Which segment a read of `first..end` gets. It waits for read-ahead if that comes to its first block as one of the next `near`.
     pub(super) fn for_read(&self, firmware: &Firmware, first: u64, end: u64, near: u64) -> Choice {
         let mut best = Best::NONE;
-        let [others, writes_only] = &self.recency;
-        // Before the first write nothing is in the segments for writes.
-        let writes_only = if self.dirtied > 0 {
-            &writes_only[..]
-        } else {
-            &[]
-        };
-        for &index in others.iter().chain(writes_only) {
+        for &index in self.may_answer() {
             let segment = &self.segments[index];
             if self.dedicated == Some(index) {
                 if segment.unwritten() && segment.overlaps(first, end) {
@@ -271,6 +264,17 @@ impl Buffer {
             }
         }
         best.choice()
+    }
+
+    /// Segments that may answer reads, in the order of use. Before the first write nothing is in those for writes only.
+    fn may_answer(&self) -> impl Iterator<Item = &usize> {
+        let [others, writes_only] = &self.recency;
+        let written = if self.dirtied > 0 {
+            &writes_only[..]
+        } else {
+            &[]
+        };
+        others.iter().chain(written)
     }
 
     /// Segments that hold something for a read, or for one that waits until it is written ([`Buffer::in_the_way`]).

@@ -39,7 +39,7 @@ pub(super) fn degraded(run: &Run, at_end: &AtEnd) -> Option<Warning> {
             };
             format!("its spare was being rebuilt {how}, and {left} were left")
         }
-        Some(_) => "no spare was left to take its place (spares of the placement)".to_owned(),
+        Some(_) => "no spare took its place (spares of the placement)".to_owned(),
     };
     let end_s = at_end.end.0 as f64 / 1e9;
     let begin_s = end_s - run.duration_s;

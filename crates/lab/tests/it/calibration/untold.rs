@@ -174,7 +174,7 @@ fn where_the_curve_was_moved_the_estimates_move_with_it() {
     let text = catalog_text("seagate-cheetah-9lp").unwrap();
     let blocks = HddBlueprint::new(&parameters(text)).unwrap().capacity().0;
     let found = calibrate(
-        &randomly(text, 6_000, 0.2),
+        &randomly(text, 20_000, 0.2),
         &on("modern-20tb", Some(blocks)),
     )
     .unwrap();

@@ -166,6 +166,7 @@ impl Controller {
             && (op == Op::Write || self.firmware.buffer.room_at_sector_start || self.usable(at));
         let (mut wanted, limit) = self.wanted(index);
         let mut first = self.buffer.at(index).first;
+        let own = self.job.as_ref().filter(|job| job.segment == Some(index));
         let access = self.access.as_mut().expect("the arm is busy");
         if usable {
             let early = &mut access.early;
@@ -181,13 +182,13 @@ impl Controller {
                 if wanted < at && at < limit {
                     *early = at..at + 1;
                 }
-            } else if at == early.end && at < limit {
+            } else if at == early.end && at < limit && own.is_none_or(|job| at < job.sent + size) {
+                // A command that came while it passed still needs what it would push out.
                 early.end += 1;
                 first = first.max(early.end.saturating_sub(size));
             }
         }
-        let in_front = self.job.as_ref().filter(|job| job.segment == Some(index));
-        let in_front = in_front.filter(|job| op == Op::Read && wanted < job.first);
+        let in_front = own.filter(|job| op == Op::Read && wanted < job.first);
         if let Some(job) = in_front.filter(|_| !access.passes(&self.mechanics, wanted)) {
             // Blocks in front of a command are kept as long as they lead up to it: for one that lies elsewhere the arm does not leave.
             (first, wanted) = (job.first, job.first);
