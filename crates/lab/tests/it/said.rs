@@ -42,10 +42,7 @@ fn an_array_without_a_drive_is_told() {
             "mirror:disks=2",
             "nothing was rebuilt, as mirror has no spare drives",
         ),
-        (
-            "raid5:disks=3",
-            "no spare took its place",
-        ),
+        ("raid5:disks=3", "no spare took its place"),
         (
             "raid5:disks=4:spares=1",
             "its spare was being rebuilt in spare time alone (rebuild_mib_s = 0), and ",

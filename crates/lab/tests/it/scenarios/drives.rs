@@ -202,14 +202,6 @@ fn buffer(rng: &mut Rng) -> String {
     let mut text = format!(
         "[buffer]\nsegments = {segments}\nsegment_blocks = {blocks}\nwrite_segments_max = {writes}\n"
     );
-    if rng.chance(0.3) {
-        let own = one(rng, &[1, 3, 8, 64, 512]);
-        let _ = writeln!(text, "write_segment_blocks = {own}");
-    }
-    if rng.chance(0.3) {
-        let order = one(rng, &["oldest", "nearest"]);
-        let _ = writeln!(text, "write_back = '{order}'");
-    }
     let places = [
         "none",
         "within-track",
@@ -239,6 +231,18 @@ fn buffer(rng: &mut Rng) -> String {
             let _ = writeln!(text, "{flag} = {}", rng.chance(0.5));
         }
     }
+    let dedicated = text.contains("dedicated_write_segment = true");
+    if !dedicated && rng.chance(0.3) {
+        let own = one(rng, &[1, 3, 8, 64, 512]);
+        let _ = writeln!(text, "write_segment_blocks = {own}");
+    }
+    if behind == "any" && text.contains("accept_while_writing = true") {
+        let hits = rng.chance(0.5);
+        let _ = writeln!(text, "hits_while_writing = {hits}");
+        if !dedicated && writes > 1 && rng.chance(0.5) {
+            text += "write_back = 'nearest'\n";
+        }
+    }
     text
 }
 
@@ -257,7 +261,6 @@ const FLAGS: &[&str] = &[
     "zero_latency_writes",
     "read_hits_on_next_block",
     "read_hits_within_turn",
-    "hits_while_writing",
     "read_hits_on_writes",
 ];
 
