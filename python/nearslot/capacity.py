@@ -142,7 +142,8 @@ class Reached:
         fails: The easiest at which they fail by their estimates.
         surely_fails: The easiest at which they fail even by the favourable ends.
         easiest: The easiest setting that could have been tried; `hardest` is the hardest.
-        easiest_because: Why there is none easier, if that is not the range of the setting itself; `hardest_because` says the same of harder ones.
+        easiest_because: Why there is none easier, if that is not the range of the setting
+            itself; `hardest_because` says the same of harder ones.
         contradicted: Whether the objectives held at a setting harder than one at which they failed.
         against_best: None for the best.
         limit: What keeps it from taking more; None if it holds to the end, or was not tried.
