@@ -395,18 +395,23 @@ fn rebuild(run: &Run, under_way: Duration) -> Option<Warning> {
     })
 }
 
+/// Since when a drive was gone.
+fn gone_from(drive: DriveId, from: Instant) -> String {
+    match from.0 {
+        0 => format!("drive {} was gone from the begin on", drive.0),
+        from => format!(
+            "drive {} was gone from {} on",
+            drive.0,
+            seconds(from as f64 / 1e9)
+        ),
+    }
+}
+
 /// That nothing went wrong on the drives although it was to.
 fn no_faults(gone: &[(DriveId, Instant)]) -> String {
     let drives: Vec<String> = gone
         .iter()
-        .map(|(drive, from)| match from.0 {
-            0 => format!("drive {} was gone from the begin on", drive.0),
-            from => format!(
-                "drive {} was gone from {} on",
-                drive.0,
-                seconds(from as f64 / 1e9)
-            ),
-        })
+        .map(|(drive, from)| gone_from(*drive, *from))
         .collect();
     let why = match drives.as_slice() {
         [] => "they are too rare for this load, come after its end, or are faults of writes where it writes nothing that they could meet".to_owned(),

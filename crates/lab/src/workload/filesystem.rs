@@ -346,19 +346,19 @@ fn shape(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Shape, ConfigError> {
     }
     // A write that finds no room in its mini-group is offered its group.
     let lists = knobs.choice("offer") != "none";
-    if knobs.choice("layout") == "log" && lists && volume > env.places_max {
+    // What a write may be offered at most.
+    let offered = match knobs.choice("layout") {
+        "log" => Some(("volume_mib", volume, MIB)),
+        "ext2" => Some((GROUP.name, group, 1)),
+        _ => None,
+    };
+    let offered = offered.filter(|(_, blocks, _)| lists && *blocks > env.places_max);
+    if let Some((name, blocks, unit)) = offered {
         let allowed = format!(
             "at most {}, as this scheduler lists the places of an offer one by one",
-            env.places_max / MIB
+            env.places_max / unit
         );
-        return Err(wrong("volume_mib", volume / MIB, &allowed));
-    }
-    if knobs.choice("layout") == "ext2" && lists && group > env.places_max {
-        let allowed = format!(
-            "at most {}, as this scheduler lists the places of an offer one by one",
-            env.places_max
-        );
-        return Err(wrong("group_blocks", group, &allowed));
+        return Err(wrong(name, blocks / unit, &allowed));
     }
     Shape::new(group, volume).ok_or_else(|| {
         let allowed = format!("at most {volume}, which are all blocks of the volume");

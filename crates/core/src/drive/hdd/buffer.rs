@@ -168,7 +168,8 @@ impl Clone for Buffer {
 
 impl Buffer {
     pub(super) fn new(firmware: &Firmware) -> Buffer {
-        let (parameters, count) = (&firmware.buffer, firmware.buffer.count());
+        let parameters = &firmware.buffer;
+        let (reads, count) = (parameters.for_reads(), parameters.count());
         let empty = |op| Segment {
             state: State::Empty,
             first: 0,
@@ -181,22 +182,16 @@ impl Buffer {
             size: parameters.blocks_for(op),
             place: (u64::MAX, Place::default()),
         };
-        let for_writes = parameters.for_reads();
-        let op = |index| {
-            if index < for_writes {
-                Op::Read
-            } else {
-                Op::Write
-            }
-        };
+        let mut segments = vec![empty(Op::Read); reads];
+        segments.resize(count, empty(Op::Write));
         Buffer {
-            segments: (0..count).map(|index| empty(op(index))).collect(),
-            latest: for_writes - 1,
-            recency: [(0..for_writes).collect(), (for_writes..count).collect()],
+            segments,
+            latest: reads - 1,
+            recency: [(0..reads).collect(), (reads..count).collect()],
             unwritten: 0,
             dirtied: 0,
             dedicated: parameters.dedicated_write_segment.then_some(0),
-            first_for_writes: for_writes,
+            first_for_writes: reads,
         }
     }
 
@@ -430,8 +425,7 @@ impl Buffer {
 
     /// Runs of blocks that the medium does not have.
     pub(super) fn runs_unwritten(&self) -> impl Iterator<Item = Unwritten> {
-        let unwritten = self.segments.iter().filter(|segment| segment.unwritten());
-        let runs = unwritten.map(|segment| Unwritten {
+        let runs = self.all_unwritten().map(|segment| Unwritten {
             at: Pba(segment.written),
             len: Blocks(segment.end - segment.written),
         });

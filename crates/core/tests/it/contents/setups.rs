@@ -213,10 +213,7 @@ impl Setup {
         let built = config.parts.of::<dyn Placement>().build(&VolumeEnv {
             seed: config.seed,
             label: "place",
-            names: nearslot_core::registry::Names {
-                place: "placement",
-                drive: "disk",
-            },
+            names: crate::support::NAMES,
             blueprint: &*blueprint,
             identity: "",
             memo: &Forgetful,

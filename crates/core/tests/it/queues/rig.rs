@@ -69,10 +69,7 @@ impl Rig {
         let place = linear.build(&VolumeEnv {
             seed: 1,
             label: "place",
-            names: nearslot_core::registry::Names {
-                place: "placement",
-                drive: "disk",
-            },
+            names: crate::support::NAMES,
             blueprint,
             identity: "of the test",
             memo: &Forgetful,

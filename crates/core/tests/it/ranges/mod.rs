@@ -231,10 +231,7 @@ fn a_placement_with_addresses_of_its_own_refuses_them() {
     let env = nearslot_core::registry::VolumeEnv {
         seed: 1,
         label: "place",
-        names: nearslot_core::registry::Names {
-            place: "placement",
-            drive: "disk",
-        },
+        names: crate::support::NAMES,
         blueprint: &*blueprint,
         identity: "of the test",
         memo: &nearslot_core::registry::Forgetful,

@@ -15,7 +15,7 @@ use nearslot_core::io::{Command, DriveDone, Io};
 use nearslot_core::offer::{Offers, Seen};
 use nearslot_core::op::Op;
 use nearslot_core::position::Search;
-use nearslot_core::registry::DriveEnv;
+use nearslot_core::registry::{DriveEnv, Names};
 use nearslot_core::rng::Rng;
 use nearslot_core::stream::Streams;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
@@ -37,6 +37,12 @@ pub(crate) const DISK: &str = "
     track_skew_sectors = 3
     cylinder_skew_sectors = 4
 ";
+
+/// What messages call a placement that is built for a test, and its drive.
+pub(crate) const NAMES: Names<'static> = Names {
+    place: "placement",
+    drive: "disk",
+};
 
 /// The same disk with a buffer, so that it reads ahead and writes behind by itself.
 pub(crate) fn complete_disk() -> String {

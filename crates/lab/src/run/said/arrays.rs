@@ -6,7 +6,7 @@
 use nearslot_core::contract::Placement;
 use nearslot_core::registry::Kind;
 
-use super::AtEnd;
+use super::{AtEnd, gone_from};
 use crate::number::{counted, list, seconds};
 use crate::outcome::Run;
 use crate::warning::{Warning, WarningKind};
@@ -47,13 +47,12 @@ pub(super) fn degraded(run: &Run, at_end: &AtEnd) -> Option<Warning> {
     let replaced = spares.unwrap_or(0).saturating_sub(u64::from(under_way));
     let mut gone = at_end.gone.clone();
     gone.sort_unstable_by_key(|(drive, from)| (*from, *drive));
-    let drives = gone.iter().skip(replaced as usize).map(|(drive, from)| {
-        let from = from.0 as f64 / 1e9;
-        let lacked = end_s - from.max(begin_s);
+    let lacking = gone.iter().skip(replaced as usize);
+    let drives = lacking.map(|(drive, from)| {
+        let lacked = end_s - (from.0 as f64 / 1e9).max(begin_s);
         format!(
-            "drive {} was gone from {} on, for {} of the {} that were measured",
-            drive.0,
-            seconds(from),
+            "{}, for {} of the {} that were measured",
+            gone_from(*drive, *from),
             seconds(lacked),
             seconds(run.duration_s)
         )

@@ -63,17 +63,8 @@ impl Names<'_> {
             ))
         });
         let told: Vec<String> = told.collect();
-        match told.as_slice() {
-            [] => String::new(),
-            many if many.len() > LISTED_MAX => {
-                format!(
-                    "; the queue grows all along under {} of {} loads",
-                    many.len(),
-                    runs.len()
-                )
-            }
-            told => format!("; the queue grows all along by {}", list(told)),
-        }
+        let all = || format!("; the queue grows all along by {}", list(&told));
+        few_or_many(told.len(), runs, "grows all along", all)
     }
 
     /// Under which loads the queue may grow, and so their means may tell how long they are.
@@ -81,19 +72,21 @@ impl Names<'_> {
         let may_grow = runs.iter().filter(|run| caveats::may_grow(run));
         let loads = may_grow.map(|run| self.short(Role::Load, &run.load).to_owned());
         let loads: Vec<String> = loads.collect();
-        match loads.as_slice() {
-            [] => String::new(),
-            some if some.len() > LISTED_MAX => {
-                format!(
-                    "; the queue may grow under {} of {} loads",
-                    some.len(),
-                    runs.len()
-                )
-            }
-            some => format!(
+        let all = || {
+            format!(
                 "; the queue may grow at {}, where the mean then tells how long the load is",
-                list(some)
-            ),
-        }
+                list(&loads)
+            )
+        };
+        few_or_many(loads.len(), runs, "may grow", all)
+    }
+}
+
+/// What is told of some runs: each, or how many they are of all where they would be a long list.
+fn few_or_many(told: usize, runs: &[&Run], what: &str, each: impl FnOnce() -> String) -> String {
+    match told {
+        0 => String::new(),
+        1..=LISTED_MAX => each(),
+        many => format!("; the queue {what} under {many} of {} loads", runs.len()),
     }
 }

@@ -10,6 +10,7 @@
 //! the last as well. So a track costs as many steps as it has parts, and a few more while data flow.
 
 use super::super::access::Stage;
+use super::medium::finds_room;
 use super::{Bus, Controller};
 use crate::op::Op;
 use crate::units::Instant;
@@ -182,7 +183,7 @@ impl Controller {
                 if wanted < at && at < limit {
                     *early = at..at + 1;
                 }
-            } else if at == early.end && at < limit && own.is_none_or(|job| at < job.sent + size) {
+            } else if at == early.end && at < limit && finds_room(own, at, size) {
                 // A command that came while it passed still needs what it would push out.
                 early.end += 1;
                 first = first.max(early.end.saturating_sub(size));

@@ -117,7 +117,7 @@ impl Controller {
         if at < segment.end {
             return at < segment.first && self.takes_in_front(index, own);
         }
-        own.is_none_or(|job| at - job.sent.min(at) < segment.size)
+        finds_room(own, at, segment.size)
     }
 
     /// Whether a read of the whole track keeps blocks that pass in front of the wanted one: as long as it has nothing. Later it
@@ -415,4 +415,9 @@ impl Controller {
         }
         self.arm_free();
     }
+}
+
+/// Whether a segment of so many blocks has room for one that is read, beside what the command that it serves has not sent yet.
+pub(super) fn finds_room(own: Option<&Job>, at: u64, size: u64) -> bool {
+    own.is_none_or(|job| at - job.sent.min(at) < size)
 }
