@@ -304,10 +304,16 @@ impl Buffer {
         self.segments.iter().filter(|segment| segment.unwritten())
     }
 
+    /// Whether one more segment may hold what the medium does not.
+    #[inline]
+    pub(super) fn takes_another(&self, firmware: &Firmware) -> bool {
+        self.unwritten < firmware.buffer.write_segments_max as usize
+    }
+
     /// Which segment a write of `first..end` gets.
     pub(super) fn for_write(&self, firmware: &Firmware, first: u64, end: u64) -> Choice {
         let mut best = Best::NONE;
-        let room = self.unwritten < firmware.buffer.write_segments_max as usize;
+        let room = self.takes_another(firmware);
         let own = self.first_for_writes < self.segments.len();
         for &index in &self.recency[usize::from(own)] {
             let segment = &self.segments[index];

@@ -9,6 +9,7 @@
 use super::super::access::{Access, Stage};
 use super::super::buffer::{Match, Segment, State};
 use super::super::firmware::{ReadAhead, RequestedBlocks, WriteBack};
+use super::data::passes;
 use super::{Controller, Job, Owner};
 use crate::op::Op;
 use crate::position::ArmPosition;
@@ -237,30 +238,36 @@ impl Controller {
         self.may_write().find(|dirty| needs(dirty.1))
     }
 
-    /// The dirty segment whose first block the arm can begin with soonest; of several the one that has been dirty longest. The command's own, of which nothing
-    /// may be there yet, only if there is no other. Costs a look at each, and a way and a turn to reckon for those that are not too far to be it.
+    /// The dirty segment whose first block the arm can begin with soonest, the command's own as soon as its data are there; of several the one that has been dirty
+    /// longest. Costs a look at each, and a way and a turn to reckon for those that are not too far to be it.
     fn nearest_dirty(&mut self) -> Option<(u64, usize)> {
         self.locate_dirty();
         let (mechanics, least) = (&self.mechanics, self.firmware.write_seek_min);
         let spindle = mechanics.spindle();
-        let phase = spindle.phase(self.now.max(self.stopped));
-        let own = self.job.as_ref().and_then(|job| job.segment);
-        let mut best: Option<(bool, Duration, u64, usize)> = None;
+        let from = self.now.max(self.stopped);
+        let phase = spindle.phase(from);
+        let mut best: Option<(Duration, u64, usize)> = None;
         for (since, index) in self.may_write() {
-            let is_own = own == Some(index);
             let place = &self.buffer.at(index).place.1;
             let distance = place.cylinder.abs_diff(self.arm.cylinder);
-            let soonest = (is_own, mechanics.seek_at_least(distance), 0, 0);
+            let soonest = (mechanics.seek_at_least(distance), 0, 0);
             if best.is_some_and(|best| best < soonest) {
                 continue;
             }
             let movement = mechanics.movement(self.arm, place.arm_position(), Op::Write);
             let movement = movement.max(least);
-            let begins = movement + spindle.wait(spindle.after(phase, movement), place.angle);
-            let found = (is_own, begins, since, index);
+            let begins = match self.data_of(index) {
+                None => movement + spindle.wait(spindle.after(phase, movement), place.angle),
+                Some(coming) => {
+                    let arrives = from.max(coming.arm_ready) + movement;
+                    let there = self.there(&coming, place.cylinder);
+                    passes(spindle, [arrives, there], place.angle).since(from)
+                }
+            };
+            let found = (begins, since, index);
             best = best.map_or(Some(found), |best| Some(best.min(found)));
         }
-        best.map(|(_, _, since, index)| (since, index))
+        best.map(|(_, since, index)| (since, index))
     }
 
     /// Looks up where dirty segments go on that have not been looked up.

@@ -10,10 +10,12 @@
 //! write, or some of a long one. If a block takes longer on the bus than a sector on the medium, a later sector overtakes its data, unless the first one waits
 //! for that long. So the data *are there* as soon as an access that begins then goes through without a lost revolution.
 
+use super::super::buffer::Match;
 use super::super::firmware::Firmware;
-use super::{Controller, Freed};
+use super::super::spindle::Spindle;
+use super::{Bus, Controller, Freed, Job};
 use crate::op::Op;
-use crate::units::{Duration, Instant};
+use crate::units::{Angle, Duration, Instant};
 
 /// How the data of a write come that joins no other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +53,27 @@ impl Coming {
     }
 }
 
+/// When a place passes for the first time once the arm has arrived and the data are there.
+#[inline]
+pub(in super::super) fn passes(
+    spindle: &Spindle,
+    [arrives, there]: [Instant; 2],
+    angle: Angle,
+) -> Instant {
+    let next = |from| from + spindle.wait(spindle.phase(from), angle);
+    let first = next(arrives);
+    if first >= there {
+        return first;
+    }
+    // Who is late by rounding is on time, but not for the pass that the data have missed.
+    let again = next(there);
+    let turn = spindle.revolution();
+    match again.since(first).0 < turn.0 / 2 {
+        true => again + turn,
+        false => again,
+    }
+}
+
 impl Controller {
     /// How the data of a write of `now` would come that finds the arm as told.
     pub(in super::super) fn coming(&self, now: Instant, freed: &Freed) -> Coming {
@@ -77,6 +100,33 @@ impl Controller {
                 arm_ready,
             },
         }
+    }
+
+    /// How the data of the command come that segment `index` is to be written with; nothing if that has some to begin with.
+    pub(super) fn data_of(&self, index: usize) -> Option<Coming> {
+        let own = |job: &&Job| job.op == Op::Write && job.segment == Some(index);
+        let job = self.job.as_ref().filter(own)?;
+        if job.meets == Match::Join || job.sent > job.first {
+            return None;
+        }
+        let from = match self.bus {
+            Bus::Contact(due) => due,
+            Bus::Leave(due) | Bus::Pause(due) => due + self.contact_delay(job, 1),
+            Bus::Burst(_) => job.burst.since,
+            Bus::Idle | Bus::Hold | Bus::End(_) => self.now,
+        };
+        Some(Coming {
+            from,
+            arm_ready: job.arm_ready,
+        })
+    }
+
+    /// When so many of these data are there that the command can be written at a cylinder.
+    pub(super) fn there(&self, coming: &Coming, cylinder: u32) -> Instant {
+        let job = self.job();
+        let sector = self.mechanics.layout().sector_time(cylinder);
+        let turn = self.mechanics.spindle().revolution();
+        coming.there(&self.firmware, job.end - job.first, (sector, turn))
     }
 
     /// Whether a write that joins no other would get the segment of the write before.

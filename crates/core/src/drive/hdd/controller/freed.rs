@@ -82,7 +82,7 @@ impl Trial {
 
 impl Controller {
     /// How a command that needs the arm would find it, if it came now, between commands; and how a write would that the buffer takes while others are to be
-    /// written: behind all of those, or if the nearest goes first as the other does (none if it needs the arm as others do).
+    /// written: behind all of those, or if the nearest goes first behind the one that it follows (none if it needs the arm as others do).
     pub(in super::super) fn freed(&self, trial: &mut Trial) -> (Freed, Option<Freed>) {
         assert!(self.job.is_none(), "a command is under way");
         let doing = match self.owner {
@@ -109,19 +109,38 @@ impl Controller {
         let behind = self.buffer.has_unwritten() && self.firmware.buffer.accept_while_writing;
         let behind = behind.then(|| match self.firmware.buffer.write_back {
             WriteBack::Oldest => {
-                let stopped = self.stopped;
                 let free = match doing {
-                    Some((_, segment)) if segment.state == State::Writing => Free { now, arm },
-                    Some((index, _)) => trial.alone.end_alone(self, index),
-                    None => Free { now, arm },
+                    Some((index, segment)) if segment.state == State::Reading => {
+                        trial.alone.end_alone(self, index)
+                    }
+                    _ => Free { now, arm },
                 };
                 let free = self.all_written(free, trial);
+                found(free.now, free.arm, self.stopped)
+            }
+            WriteBack::Nearest => {
+                let mut free = Free { now, arm };
+                if let Some(index) = self.followed() {
+                    free.now = now.max(stopped);
+                    free = trial.write(free, index, self.buffer.at(index));
+                }
                 found(free.now, free.arm, stopped)
             }
-            // The nearest is written first, and that is this one if it is priced well.
-            WriteBack::Nearest => found(now, arm, stopped),
         });
         (found(now, arm, stopped), behind)
+    }
+
+    /// Where the nearest is written first, the segment that a write of now follows: the one that became dirty last, if it waits for the arm. Whoever chose that had
+    /// it follow what the arm is doing, and if a second write was chosen for the same place, one of the two would wait for a turn. None if the arm reads, which it
+    /// leaves for the write; and none if the buffer is full: the write comes to its data when the arm is free, and then is the last one itself.
+    fn followed(&self) -> Option<usize> {
+        let Owner::Itself(index) = self.owner else {
+            return None;
+        };
+        let doing = self.buffer.at(index);
+        let (since, newest) = self.buffer.dirty().max()?;
+        let waits = doing.state == State::Writing && doing.dirty_since < since;
+        (waits && self.buffer.takes_another(&self.firmware)).then_some(newest)
     }
 
     /// Where the arm is when it has written all dirty segments.
@@ -196,20 +215,32 @@ mod tests {
         let mut needs_arm = drive.clone();
         needs_arm.free_arm();
         let behind = drive.buffer.has_unwritten() && drive.firmware.buffer.accept_while_writing;
-        let behind = behind.then(|| {
-            let mut all = if writes {
-                needs_arm.clone()
-            } else {
-                drive.clone()
-            };
-            match all.firmware.buffer.write_back {
-                WriteBack::Oldest => {
-                    all.write_next();
-                    all.write_all();
-                }
-                WriteBack::Nearest => return told(&needs_arm),
+        let behind = behind.then(|| match drive.firmware.buffer.write_back {
+            WriteBack::Oldest => {
+                let mut all = match writes {
+                    true => needs_arm.clone(),
+                    false => drive.clone(),
+                };
+                all.write_next();
+                all.write_all();
+                told(&all)
             }
-            told(&all)
+            WriteBack::Nearest => {
+                let mut last = needs_arm.clone();
+                let reads = matches!(drive.owner, Owner::Itself(_)) && !writes;
+                let most = drive.firmware.buffer.write_segments_max as usize;
+                if !reads && drive.buffer.all_unwritten().count() < most {
+                    let unwritten = |index: &usize| drive.buffer.at(*index).unwritten();
+                    let indices = (0..drive.firmware.buffer.count()).filter(unwritten);
+                    let newest = indices.max_by_key(|index| drive.buffer.at(*index).dirty_since);
+                    let newest = newest.expect("something is to be written");
+                    if state(newest) == State::Dirty {
+                        last.write_back(newest);
+                        last.free_arm();
+                    }
+                }
+                told(&last)
+            }
         });
         (told(&needs_arm), behind)
     }

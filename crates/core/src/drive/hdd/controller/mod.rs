@@ -33,7 +33,7 @@ use crate::op::{Cost, Op};
 use crate::position::ArmPosition;
 use crate::units::{Duration, Instant, Pba};
 
-pub(super) use data::Coming;
+pub(super) use data::{Coming, passes};
 pub(super) use freed::{Freed, Trial};
 
 mod anywhere;
