@@ -65,6 +65,58 @@ fn an_array_without_a_drive_is_told() {
     assert!(degraded("stripe:disks=2", "gone_at_s=1:gone_drive=1").is_empty());
 }
 
+/// Those that went first are told first, each with the part of what was measured that lacked it; one that nobody noticed is not told.
+#[test]
+fn several_drives_that_are_gone_are_told_in_their_order() {
+    let texts = degraded(
+        "mirror:disks=4",
+        "gone_at_s=1:gone_drive=0:second_gone_at_s=0.5:second_gone_drive=3",
+    );
+    let [text] = texts.as_slice() else {
+        panic!("{texts:?}")
+    };
+    let gone = |words: &str| {
+        text.find(words)
+            .unwrap_or_else(|| panic!("{words}: {text}"))
+    };
+    let (first, second) = (
+        gone("drive 3 was gone from 0.5 s on"),
+        gone("drive 0 was gone from 1 s on"),
+    );
+    assert!(first < second, "{text}");
+
+    let of = |workload: &str, place: &str, gone: &str| {
+        let faults = format!("injected:{gone}");
+        let settings = [
+            ("drive", DRIVE),
+            ("place", place),
+            ("faults", &faults),
+            ("warmup", "50%"),
+        ];
+        let results = compared(workload, &settings, &[]);
+        let texts = told(&results, WarningKind::Degraded);
+        texts.into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let texts = of(
+        "iometer:requests=600:depth=4",
+        "mirror:disks=2",
+        "gone_at_s=0.1:gone_drive=1",
+    );
+    let [text] = texts.as_slice() else {
+        panic!("{texts:?}")
+    };
+    let part = text.split(" on, for ").nth(1).expect("for how long");
+    let part = part
+        .split(" that were measured")
+        .next()
+        .expect("of how long");
+    let (lacked, measured) = part.split_once(" of the ").expect("both");
+    assert_eq!(lacked, measured, "{text}");
+    // All that is asked for lies on the first two drives.
+    let near = "iometer:requests=600:depth=4:span=0.00001";
+    assert!(of(near, "mirror:disks=4", "gone_at_s=0.1:gone_drive=3").is_empty());
+}
+
 #[test]
 fn schedulers_for_open_writes_say_where_none_is_open() {
     let load = "iometer:requests=300:read_share=0.5";
@@ -107,14 +159,23 @@ fn a_cache_that_cuts_reads_says_so() {
         let settings = [("drive", DRIVE), ("cache", "lru:size=8MiB")];
         let results = compared(&load, &settings, &[]);
         let texts = told(&results, WarningKind::CutReads);
-        texts.into_iter().map(str::to_owned).collect::<Vec<_>>()
+        let texts = texts.into_iter().map(str::to_owned).collect::<Vec<_>>();
+        let names = ["cut_reads", "read_misses", "cut_pieces"];
+        let counts = names.map(|name| results.runs[0].measure("cache", name).unwrap().value());
+        (texts, counts)
     };
-    assert!(cut("4k").is_empty());
-    let texts = cut("4k/50+64k/50");
+    assert!(cut("4k").0.is_empty());
+    let (texts, [reads, missed, pieces]) = cut("4k/50+64k/50");
     let [text] = texts.as_slice() else {
         panic!("{texts:?}")
     };
-    assert!(text.contains("were cut into"), "{text}");
+    let says = [
+        format!("{reads} of the {missed} reads that missed ("),
+        format!(" were cut into {pieces} reads of the drives"),
+    ];
+    assert!(says.iter().all(|says| text.contains(says)), "{text}");
+    // Of each cut read there are two pieces or more.
+    assert!(pieces >= 2.0 * reads && reads < missed, "{text}");
 }
 
 /// Transactions were committed, though the journal wrote nothing and nothing had to go home.

@@ -1,5 +1,6 @@
 //! Tests of the order in which dirty segments are written, of segments that serve writes only, and of what waits for no arm.
 
+use super::super::buffer::State;
 use super::super::parameters::Parameters;
 use super::tests::{controller, run_command};
 use super::{Controller, Owner};
@@ -322,6 +323,63 @@ fn hits_wait_for_no_arm() {
     let us = drive.now.0.div_ceil(1_000);
     let (done, _) = run_command(&mut drive, us, (Op::Read, 500, 2, false));
     assert_eq!(done, us);
+}
+
+/// Only what has yet to be written, and waits for the arm, is overwritten; only a segment with room is continued.
+#[test]
+fn what_is_written_or_being_written_is_not_overwritten_and_what_is_full_not_continued() {
+    let text = NEAREST.replace(
+        "write_back =",
+        "hits_while_writing = true\njoin_writes = true\nwrite_back =",
+    );
+    let drive = controller(&text);
+    let mut segment = drive.buffer.at(2).clone();
+    (segment.first, segment.written, segment.end) = (10, 12, 14);
+    for (state, overwritten, continued) in [
+        (State::Dirty, 12..14, true),
+        (State::Writing, 0..0, true),
+        (State::Clean, 0..0, false),
+    ] {
+        segment.state = state;
+        let told = (
+            segment.may_overwrite(&drive.firmware),
+            segment.has_room(&drive.firmware),
+        );
+        assert_eq!(told, (overwritten, continued), "{state:?}");
+    }
+    // Four blocks to be written are all that it holds.
+    (segment.state, segment.end) = (State::Dirty, 16);
+    assert!(!segment.has_room(&drive.firmware));
+}
+
+/// A write of blocks that the arm is writing waits until it has.
+#[test]
+fn what_the_arm_writes_is_not_overwritten() {
+    let mut drive = serving();
+    let index = writing(&drive).expect("the arm writes");
+    let at = drive.buffer.at(index).first;
+    let us = drive.now.0.div_ceil(1_000);
+    let (done, _) = run_command(&mut drive, us, (Op::Write, at, 2, false));
+    assert!(done > us, "{at}");
+}
+
+/// A read of which a segment for writes has a part ends when the medium has that part: it is not read before.
+#[test]
+fn a_read_of_what_is_partly_to_be_written_waits_for_that() {
+    let mut rng = Rng::stream(36, "partly");
+    for _ in 0..200 {
+        let mut drive = controller(NEAREST);
+        for _ in 0..5 {
+            write(&mut drive, rng.below(CAPACITY - 4), 2);
+        }
+        let at = rng.below(CAPACITY - 4);
+        write(&mut drive, at, 3);
+        let us = drive.now.0.div_ceil(1_000);
+        run_command(&mut drive, us, (Op::Read, at + 2, 2, false));
+        let mut left = drive.buffer.runs_unwritten();
+        let own = left.find(|run| run.at.0 <= at + 2 && at + 2 < run.at.0 + run.len.0);
+        assert_eq!(own, None, "{at}");
+    }
 }
 
 /// Where what is overwritten is all there is to write, the arm waits for the end of that and then writes all of it.
