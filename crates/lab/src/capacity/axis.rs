@@ -3,7 +3,7 @@
 //! - `speed` of a replay, and `rate` of a synthetic load: powers of 1 + resolution, so that the recorded speed is one of them;
 //! - `depth` of a closed loop, and `drives` of an array: whole numbers, each at first, then as far apart as the resolution says.
 //!
-//! Fewer drives are harder. A placement takes drives in multiples of its copies; `linear`, which is one drive, is striped.
+//! Fewer drives are harder. A placement takes drives in multiples of its copies or arrays, and its spares beside these; `linear`, which is one drive, is striped.
 
 use nearslot_core::config::PartConfig;
 use nearslot_core::contract::Placement;
@@ -279,8 +279,12 @@ pub(super) fn with_enough(points: &[Point], find: Find) -> Result<Vec<Point>, Co
     let mut points = points.to_vec();
     if find == Find::Drives {
         for point in &mut points {
-            let (fewest, unit) = numbers(&point.scenario)?;
-            if unit > 1 {
+            let Numbers {
+                fewest,
+                unit,
+                spares,
+            } = numbers(&point.scenario)?;
+            if unit > 1 || spares > 0 {
                 point.scenario.set(find.key(), &fewest.to_string())?;
             }
         }
@@ -301,31 +305,56 @@ pub(super) fn arrays(points: &[Point], find: Find) -> Result<Vec<Point>, ConfigE
     Ok(points)
 }
 
-/// The fewest drives that a placement takes, and of what their number is a multiple.
-fn numbers(scenario: &Scenario) -> Result<(u64, u64), ConfigError> {
+/// Numbers of drives that a placement takes.
+struct Numbers {
+    /// With the spares.
+    fewest: u64,
+    /// Without the spares each number is a multiple of this.
+    unit: u64,
+    spares: u64,
+}
+
+impl Numbers {
+    /// From the fewest on, `resolution` apart.
+    fn up_to(&self, most: u64, resolution: f64) -> Vec<f64> {
+        let (fewest, most) = (
+            self.fewest - self.spares,
+            most.max(self.fewest) - self.spares,
+        );
+        let mut all = whole((fewest, most), self.unit, resolution);
+        all.iter_mut()
+            .for_each(|drives| *drives += self.spares as f64);
+        all
+    }
+}
+
+/// Those of this placement.
+fn numbers(scenario: &Scenario) -> Result<Numbers, ConfigError> {
     let spec = scenario.placement()?;
     let knobs = spec
         .card()
         .check(&scenario.parts.of::<dyn Placement>().knobs)?;
-    let sets = knobs
-        .iter()
-        .find(|(key, _)| ["copies", "arrays"].contains(key));
-    let unit = match sets {
-        Some((_, KnobValue::Integer(drives))) => drives.unsigned_abs(),
-        _ => 1,
+    let told = |names: &[&str]| match knobs.iter().find(|(key, _)| names.contains(key)) {
+        Some((_, KnobValue::Integer(drives))) => Some(drives.unsigned_abs()),
+        _ => None,
     };
+    let unit = told(&["copies", "arrays"]).unwrap_or(1);
+    let spares = told(&["spares"]).unwrap_or(0);
     let disks = spec.knobs.iter().find(|knob| knob.name == "disks");
     let fewest = match disks.map(|knob| &knob.kind) {
         Some(KnobKind::Integer { min, .. }) => min.unsigned_abs(),
         _ => 1,
     };
-    Ok((fewest * unit, unit))
+    Ok(Numbers {
+        fewest: fewest * unit + spares,
+        unit,
+        spares,
+    })
 }
 
 /// Numbers of drives that hold the trace, most first.
 fn drives(point: &Point, trace: Option<&LoadedTrace>, resolution: f64) -> Result<Axis, RunError> {
-    let (fewest, unit) = numbers(&point.scenario)?;
-    let all = whole((fewest, DRIVES_MAX.max(fewest)), unit, resolution);
+    let all = numbers(&point.scenario)?.up_to(DRIVES_MAX, resolution);
     let mut axis = Axis {
         find: Find::Drives,
         values: all.into_iter().rev().collect(),
@@ -544,6 +573,31 @@ mod tests {
         );
     }
 
+    #[test]
+    fn spares_are_beside_the_drives_of_which_there_is_a_multiple() {
+        for (place, most, fewest) in [
+            ("raid5:spares=2", 255, [6, 5]),
+            ("raid5:arrays=2:spares=1", 253, [9, 7]),
+            ("raid5:arrays=2", 256, [8, 6]),
+        ] {
+            let mut base = scenario("poisson");
+            base.set("drive", "null").unwrap();
+            base.set("place", place).unwrap();
+            let points = crate::grid::points(&base, &[]).unwrap();
+            // Whatever else is asked of a stack before, it can be built.
+            let points = with_enough(&points, Find::Drives).unwrap();
+            crate::prepare::built(&points[0].scenario, None).expect(place);
+            let axis = Axis::new(Find::Drives, &points[0], None, (1_000, 0.02)).unwrap();
+            assert_eq!(axis.easiest_because, None, "{place}");
+            let told: Vec<u64> = axis.values.iter().map(|drives| *drives as u64).collect();
+            assert_eq!(told[0], most, "{place}");
+            assert_eq!(told[told.len() - 2..], fewest, "{place}");
+            for index in 0..told.len() {
+                can_be_had(&axis, &points[0], None, index).expect(place);
+            }
+        }
+    }
+
     /// 14 columns of 20 TB are all that is numbered beside 12 copies of each chunk, and three beside 14.
     #[test]
     fn drives_that_a_placement_has_no_room_for_are_left_out() {
@@ -566,11 +620,12 @@ mod tests {
             assert!(axis.values.iter().rev().eq(&scanned), "{:?}", axis.values);
             assert!((axis.values[0] - f64::from(most)).abs() < 1e-12);
             let because = axis.easiest_because.unwrap();
-            let says = format!(
-                "{} drives cannot be had: mirror over modern-20tb: chunks of the volume = ",
-                most + copies as u32
-            );
-            assert!(because.starts_with(&says), "{because}");
+            let refused = f64::from(most + copies as u32);
+            let index = all.index(refused).unwrap();
+            let error = can_be_had(&all, &points[0], None, index).unwrap_err();
+            let says = "mirror over modern-20tb: chunks of the volume = ";
+            assert!(error.to_string().starts_with(says), "{error}");
+            assert_eq!(because, format!("{refused} drives cannot be had: {error}"));
         }
     }
 
