@@ -458,6 +458,16 @@ mod tests {
         }
     }
 
+    fn write_one(at: u64) -> Command {
+        Command {
+            io: IoId(1),
+            op: Op::Write,
+            at: Pba(at),
+            len: Blocks(1),
+            fua: false,
+        }
+    }
+
     /// Where the nearest segment is written first, the price of a write is when its first block begins: behind what the arm is writing if nothing else waits,
     /// behind the one that waits if that can begin sooner, and if the buffer is full behind what is being written. A power cut loses what is not on the medium, so that tells when a block came there.
     #[test]
@@ -471,13 +481,7 @@ mod tests {
         let mut drive = blueprint.drive();
         let (mut now, mut checked) = (Instant(0), [0; 3]);
         for _ in 0..60_000 {
-            let command = Command {
-                io: IoId(1),
-                op: Op::Write,
-                at: Pba(rng.below(600)),
-                len: Blocks(1),
-                fua: false,
-            };
+            let command = write_one(rng.below(600));
             oracle.advance(now);
             let place = oracle.locate(command.at);
             let price = oracle.positioning_time(now, Op::Write, &place, Blocks(1));
