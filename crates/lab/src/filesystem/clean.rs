@@ -3,6 +3,10 @@
 //! It begins when there is less room than so many segments besides what is dirty, and takes segments until there will be enough, as many at once as half of the cache takes, and as there is room for. Each is read from its first live
 //! block to its last. When all are there, live blocks become dirty, the oldest first, so that old ones come to lie together (TOCS 10 (1), 1992, section 3.4). The log writes them as all
 //! others, and they keep their age. Then the cleaner looks again, and waits for a checkpoint if it can do no more without one. O(segments) for a victim.
+//!
+//! It gains room only if what its segments have of dead blocks is more than what it writes to free them: summaries, and all that leads to what is moved, which a checkpoint has to write. So
+//! a checkpoint waits for what is being read; nothing is written to a segment that is being cleaned; and if all that was cleaned before a checkpoint gained nothing, those with the fewest live blocks are next.
+//! It ends when it has cleaned as many segments as there are, twice, and nothing that has changed could be written in between: then the log gives up.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -20,8 +24,10 @@ pub(super) struct Cleaner {
     victims: Vec<u64>,
     asks: VecDeque<Run>,
     coming: u64,
-    /// Data that are to leave segments, and whether they have not changed besides.
-    moves: BTreeMap<Key, bool>,
+    /// Data that are to leave segments, all dirty and not on their way out: since when, and whether they have not changed besides.
+    moves: BTreeMap<Key, (u64, bool)>,
+    /// The same by since when they are dirty.
+    row: BTreeMap<u64, Key>,
     /// Segments that were read since the last checkpoint: what lives there leaves by itself.
     done: BTreeSet<u64>,
     /// Segments of which something could not be read.
@@ -30,6 +36,9 @@ pub(super) struct Cleaner {
     pub(super) waits: bool,
     /// Room for what it moves and for what leads to that.
     pub(super) needs: u64,
+    /// Room behind the last checkpoint, and whether what was cleaned before it had gained none.
+    had: u64,
+    lean: bool,
     /// Segments that were cleaned since something that had changed was written.
     vain: u64,
     /// Segments that were cleaned, blocks that were read for it, and blocks that were moved.
@@ -39,18 +48,35 @@ pub(super) struct Cleaner {
 }
 
 impl Cleaner {
-    /// Whether a block of data is to leave its segment.
-    pub(super) fn moves(&self, key: Key) -> bool {
-        self.moves.contains_key(&key)
+    /// Data that are to leave their segments, the longest dirty first.
+    pub(super) fn moves(&self) -> impl Iterator<Item = Key> {
+        self.row.values().copied()
     }
 
-    /// A block is written: whether it is moved as it was.
-    pub(super) fn move_goes(&mut self, key: Key) -> bool {
-        let moves = self.moves.remove(&key).unwrap_or(false);
-        if key.is_data() && !moves {
+    /// A block of data that is dirty since then is to leave its segment.
+    pub(super) fn begin_move(&mut self, key: Key, since: u64, unchanged: bool) {
+        self.moves.insert(key, (since, unchanged));
+        self.row.insert(since, key);
+    }
+
+    /// A block is written: if it is moved, whether it is as it was.
+    pub(super) fn move_goes(&mut self, key: Key) -> Option<bool> {
+        let moves = self.forget(key);
+        if key.is_data() && moves != Some(true) {
             self.vain = 0;
         }
         moves
+    }
+
+    /// A segment is being read, and so much room is kept for it.
+    #[cfg(test)]
+    pub(super) fn begin_to_read(&mut self, segment: u64, needs: u64) {
+        (self.victims, self.coming, self.needs) = (vec![segment], 1, needs);
+    }
+
+    /// Whether it reads.
+    pub(super) fn reads(&self) -> bool {
+        self.coming > 0
     }
 
     /// Whether it reads nothing and moves nothing.
@@ -58,21 +84,27 @@ impl Cleaner {
         self.coming == 0 && self.moves.is_empty()
     }
 
-    /// A checkpoint has ended.
-    pub(super) fn begin_anew(&mut self) {
+    /// A checkpoint has ended, and there is so much room. If what was cleaned before it has cost all that it gained, segments with the fewest live blocks are next,
+    /// until something that has changed has been written.
+    pub(super) fn begin_anew(&mut self, room: u64) {
+        let gained = self.done.is_empty() || room > self.had;
+        self.lean = self.vain > 0 && (self.lean || !gained);
+        self.had = room;
         self.done.clear();
     }
 
     /// A block has changed.
     pub(super) fn changed(&mut self, key: Key) {
-        if let Some(moves) = self.moves.get_mut(&key) {
-            *moves = false;
+        if let Some((_, unchanged)) = self.moves.get_mut(&key) {
+            *unchanged = false;
         }
     }
 
-    /// A block is gone.
-    pub(super) fn forget(&mut self, key: Key) {
-        self.moves.remove(&key);
+    /// A block is to leave no more; if it was, whether it had not changed besides.
+    pub(super) fn forget(&mut self, key: Key) -> Option<bool> {
+        let (since, unchanged) = self.moves.remove(&key)?;
+        self.row.remove(&since);
+        Some(unchanged)
     }
 }
 
@@ -112,8 +144,9 @@ impl FileSystem {
             0
         };
         let leaving = self.choose_victims(before, wanted);
-        let needs_room = self.need(leaving.len() as u64);
+        let request = self.settings.request_blocks;
         let log = self.log.as_mut().expect("it is a log");
+        let needs_room = log.need(leaving.len() as u64, request);
         log.cleaner.needs = needs_room;
         let waits = log.cleaner.coming == 0 && (dead > 0 || goes_before);
         log.cleaner.waits = needs && room < below && waits;
@@ -121,25 +154,33 @@ impl FileSystem {
 
     /// Chooses segments until so many blocks are gained, or there is no room to write what lives there and what leads to it; what goes before has to be written, too. Gives all that.
     fn choose_victims(&mut self, mut leaving: BTreeSet<Key>, wanted: u64) -> BTreeSet<Key> {
-        let most = self.settings.cache_blocks / 2;
-        let room = self.log.as_ref().map_or(0, |log| log.room());
+        let (most, request) = (self.settings.cache_blocks / 2, self.settings.request_blocks);
         let (mut sum, mut gained) = (0, 0);
         while gained < wanted {
             let log = self.log.as_ref().expect("it is a log");
+            let room = log.room();
             let greedy = (sum == 0).then_some(CleanBy::Greedy);
-            let mut ways = std::iter::once(log.settings.clean_by).chain(greedy);
+            let by = match log.cleaner.lean {
+                true => CleanBy::Greedy,
+                false => log.settings.clean_by,
+            };
+            let mut ways = std::iter::once(by).chain(greedy);
             let found = ways.find_map(|by| {
                 let segment = self.worst(by)?;
                 let more = self.more_with(segment, &leaving);
-                let live = log.segments.live_in(segment);
-                let fits = self.need((leaving.len() + more.len()) as u64) <= room;
+                let (live, open) = (log.segments.live_in(segment), log.segments.open_in(segment));
+                let needs = log.need((leaving.len() + more.len()) as u64, request) + open;
+                let fits = needs <= room;
                 (fits && (sum == 0 || sum + live <= most)).then_some((segment, more))
             });
             let Some((segment, more)) = found else { break };
             leaving.extend(more);
             let log = self.log.as_mut().expect("it is a log");
-            let live = log.segments.live_in(segment);
-            (sum, gained) = (sum + live, gained + log.segments.size() - live);
+            let of = &mut log.segments;
+            let (live, open) = (of.live_in(segment), of.open_in(segment));
+            (sum, gained) = (sum + live, gained + of.size() - live - open);
+            // What is moved is not to land where it leaves.
+            of.close(segment);
             log.cleaner.victims.push(segment);
             self.ask_for(segment);
         }
@@ -155,15 +196,6 @@ impl FileSystem {
             log.written_now() != Some(one) && !is_taken && !cleaner.bad.contains(&one)
         };
         log.segments.worst(by, log.clock(), may)
-    }
-
-    /// Room for so many blocks and their summaries. Where places are offered, runs may be short.
-    fn need(&self, blocks: u64) -> u64 {
-        let log = self.log.as_ref().expect("it is a log");
-        match log.settings.offers {
-            true => blocks + blocks.div_ceil(2) + 2,
-            false => blocks + blocks.div_ceil(self.settings.request_blocks - 1) + 2,
-        }
     }
 
     /// What lives in a segment and all that leads to that, besides these.
@@ -228,12 +260,12 @@ impl FileSystem {
             if was_clean {
                 self.pages.touch(key);
             }
-            let may_go = self.pages.may_go(key);
+            // What is on its way leaves by itself.
+            let since = self.pages.since(key).filter(|_| key.is_data());
             let cleaner = &mut self.log.as_mut().expect("it is a log").cleaner;
             cleaner.moved += u64::from(was_clean);
-            // What is on its way leaves by itself.
-            if key.is_data() && may_go {
-                cleaner.moves.insert(key, was_clean);
+            if let Some(since) = since {
+                cleaner.begin_move(key, since, was_clean);
             }
         }
     }
@@ -285,9 +317,7 @@ mod tests {
         write_all(&mut files);
         files.write(file, 0, 5 * BYTES).unwrap();
         let log = files.log.as_mut().unwrap();
-        log.cleaner.needs = log.room();
-        log.cleaner.victims = vec![1];
-        log.cleaner.coming = 1;
+        log.cleaner.begin_to_read(1, log.room());
         assert!(
             files.next_write().is_none(),
             "the cleaner needs all that is left"

@@ -46,8 +46,19 @@ pub struct LogWrite {
     pub at: Option<u64>,
     /// Else where it may land.
     pub runs: Vec<Range<u64>>,
-    /// Of each block behind the summary: where it lay before, and when it changed.
-    pub(super) before: Vec<(Option<u64>, u64)>,
+    /// Of each block behind the summary what it was before.
+    pub(super) before: Vec<Before>,
+}
+
+/// What a block of a write was before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Before {
+    /// Where it lay.
+    pub(super) was: Option<u64>,
+    /// When it changed.
+    pub(super) changed: u64,
+    /// If the cleaner moves it: whether it had not changed besides.
+    pub(super) moves: Option<bool>,
 }
 
 /// A write on its way.
@@ -298,7 +309,9 @@ impl FileSystem {
             }
             match how {
                 Ended::At(at) => self.found_place(*key, at + step),
-                Ended::Exhausted => self.pages.put_back(*key, *since),
+                Ended::Exhausted => {
+                    self.pages.put_back(*key, *since);
+                }
                 Ended::Failed => self.found_none(*key),
             }
         }

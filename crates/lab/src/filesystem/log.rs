@@ -20,7 +20,7 @@ use nearslot_core::rng::Rng;
 
 use super::clean::Cleaner;
 use super::files::{File, FileId, Key, indirect_of};
-use super::flush::{Ended, Goes, Going, LogWrite};
+use super::flush::{Before, Ended, Goes, Going, LogWrite};
 use super::segments::{CleanBy, Segments};
 use super::shape::Shape;
 use super::{FileSystem, Settings};
@@ -165,9 +165,26 @@ impl Log {
         room.saturating_sub(self.segments.live())
     }
 
-    /// Blocks that are written over and over by rounds, so that one more copy of each needs room.
+    /// Room for one more copy of all that leads to others, which rounds write over and over.
     pub(super) fn above(&self) -> u64 {
-        self.segments.above()
+        let above = self.segments.above();
+        match self.settings.offers {
+            true => above + above.div_ceil(2),
+            false => above,
+        }
+    }
+
+    /// Room for so many blocks and their summaries, in requests of so many: data, and then what leads to them.
+    ///
+    /// In row a write ends with its segment at the latest, so each segment has a summary for each request that it takes, and a block may be left. Where places are
+    /// offered, the drive may cut a run so that what is left is short: most around the last write of data, and the last of what leads to others.
+    pub(super) fn need(&self, blocks: u64, request: u64) -> u64 {
+        let size = self.segments.size();
+        if self.settings.offers {
+            return blocks + blocks.div_ceil(2) + 4 * self.segments.short();
+        }
+        let lost = size.div_ceil(request) + 1;
+        blocks + (blocks.div_ceil(size - lost) + 1) * lost + 2
     }
 
     /// A block that lived here does no more.
@@ -370,18 +387,21 @@ impl FileSystem {
     fn is_full_for_good(&mut self) -> bool {
         let ends = self.is_full_of_dirt() || self.log().sync && self.dirty() > 0;
         let log = self.log();
-        let quiet = log.flights.is_empty() && log.round == Round::None;
-        ends && quiet && log.cleaner.is_idle() && !log.cleaner.waits
+        if !log.flights.is_empty() {
+            return false;
+        }
+        // A round that finds no room never ends.
+        let writes = matches!(log.round, Round::Writes { .. });
+        writes || ends && log.round == Round::None && log.cleaner.is_idle() && !log.cleaner.waits
     }
 
     /// Data that may go, the longest dirty first: what the cleaner moves alone, where there is hardly room.
     fn data_that_may_go(&self, most: usize) -> Vec<Key> {
         let log = self.log.as_ref().expect("it is a log");
-        let scarce = log.is_scarce(self.pages.len());
-        let may = |key: &Key| {
-            key.is_data() && self.pages.may_go(*key) && (!scarce || log.cleaner.moves(*key))
-        };
-        self.pages.dirty().filter(may).take(most).collect()
+        if log.is_scarce(self.pages.len()) {
+            return log.cleaner.moves().take(most).collect();
+        }
+        self.pages.data().take(most).collect()
     }
 
     /// Blocks of a write, besides the summary.
@@ -398,10 +418,14 @@ impl FileSystem {
         if log.round != Round::None || nothing {
             return false;
         }
+        if log.since >= log.settings.checkpoint_blocks {
+            return true;
+        }
+        // What the cleaner reads goes before: a checkpoint for each of its segments could cost all that they gain.
         let calm = log.flights.is_empty();
-        log.since >= log.settings.checkpoint_blocks
-            || log.sync && data <= most && (calm || !log.settings.offers)
-            || calm && data == 0 && (full || log.cleaner.waits)
+        !log.cleaner.reads()
+            && (log.sync && data <= most && (calm || !log.settings.offers)
+                || calm && data == 0 && (full || log.cleaner.waits))
     }
 
     /// What leads to others goes from now on, as it is now, and data with it that fit.
@@ -489,11 +513,15 @@ impl FileSystem {
             let moves = self.log().cleaner.move_goes(*key);
             let log = self.log();
             let changed = match was {
-                Some(was) if moves => log.segments.changed(was),
+                Some(was) if moves == Some(true) => log.segments.changed(was),
                 _ => log.clock,
             };
-            before.push((was, changed));
-            self.counts.new += u64::from(key.is_data() && !moves);
+            before.push(Before {
+                was,
+                changed,
+                moves,
+            });
+            self.counts.new += u64::from(key.is_data() && moves != Some(true));
         }
         let log = self.log();
         let number = log.number;
@@ -523,13 +551,13 @@ impl FileSystem {
     fn put(&mut self, blocks: &[(Key, u64)], write: &LogWrite, at: u64) {
         let with: BTreeSet<Key> = blocks.iter().map(|(key, _)| *key).collect();
         let placed = (at + 1..).zip(&blocks[1..]).zip(&write.before);
-        for ((at, (key, _)), (was, changed)) in placed {
+        for ((at, (key, _)), before) in placed {
             if !self.is_live(*key) {
                 continue;
             }
-            self.log().segments.settle(at, *key, *changed);
+            self.log().segments.settle(at, *key, before.changed);
             self.set_address(*key, Some(at));
-            self.reserved -= u64::from(key.file().is_some() && was.is_none());
+            self.reserved -= u64::from(key.file().is_some() && before.was.is_none());
             if let Some(above) = self.leads_to(*key).filter(|above| !with.contains(above)) {
                 self.pages.touch(above);
             }
@@ -551,21 +579,31 @@ impl FileSystem {
             log.segments.take(at..at + blocks.len() as u64, epoch);
             self.put(blocks, write, at);
         }
-        self.counts.exhausted += u64::from(how == Ended::Exhausted);
-        for (step, ((key, since), (was, _))) in (1..).zip(blocks[1..].iter().zip(&write.before)) {
+        if how == Ended::Exhausted {
+            self.counts.exhausted += 1;
+            self.counts.blocks -= blocks.len() as u64;
+        }
+        for (step, ((key, since), before)) in (1..).zip(blocks[1..].iter().zip(&write.before)) {
             let known = write.at.map(|at| at + step);
+            if how == Ended::Exhausted {
+                self.counts.new -= u64::from(key.is_data() && before.moves != Some(true));
+            }
             match (self.is_live(*key), how) {
-                (true, Ended::Exhausted) => self.goes_again(*key, *since),
-                (true, Ended::At(_)) => self.is_logged(*key, *was),
-                (true, Ended::Failed) => self.is_not_logged(*key, *was, known),
-                (false, _) => self.is_gone(*key, *was, known),
+                (true, Ended::Exhausted) => self.goes_again(*key, *since, before.moves),
+                (true, Ended::At(_)) => self.is_logged(*key, before.was),
+                (true, Ended::Failed) => self.is_not_logged(*key, before.was, known),
+                (false, _) => self.is_gone(*key, before.was, known),
             }
         }
     }
 
-    /// Others have taken all that a block of a write was offered.
-    fn goes_again(&mut self, key: Key, since: u64) {
-        self.pages.put_back(key, since);
+    /// Others have taken all that a block of a write was offered. If the cleaner moves it, it still does.
+    fn goes_again(&mut self, key: Key, since: u64, moves: Option<bool>) {
+        let has_changed = self.pages.put_back(key, since);
+        if let Some(unchanged) = moves {
+            let cleaner = &mut self.log().cleaner;
+            cleaner.begin_move(key, since, unchanged && !has_changed);
+        }
         if let Round::Writes { pending, .. } = &mut self.log().round {
             pending.insert((key.level(), key));
         }
@@ -635,7 +673,6 @@ impl FileSystem {
     pub(super) fn ended_checkpoint(&mut self, how: Ended) {
         let log = self.log();
         log.round = Round::None;
-        log.cleaner.begin_anew();
         match how {
             Ended::At(_) => log.checkpoints += 1,
             Ended::Exhausted | Ended::Failed => {
@@ -644,6 +681,8 @@ impl FileSystem {
             }
         }
         log.segments.checkpoint(log.epoch);
+        let room = log.room();
+        log.cleaner.begin_anew(room);
     }
 
     /// What leads to others could not be written, so nothing is written any more: the last checkpoint is what there is.

@@ -317,7 +317,7 @@ impl Machine {
     fn look_for_the_end(&mut self) {
         let all_ended = self.processes.iter().all(|process| process.ended.is_some());
         let quiet = self.flights.is_empty() && self.next.is_none();
-        if !all_ended || !quiet || !self.files.is_clean() {
+        if !all_ended || !quiet || !self.files.is_clean() || self.files.gave_up() {
             return;
         }
         let Some(worked) = self.worked else {

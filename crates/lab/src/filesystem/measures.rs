@@ -11,7 +11,7 @@ use crate::outcome::Number;
 /// The key of these measures.
 pub const KEY: &str = "filesystem";
 
-const FIXED: usize = 21;
+const FIXED: usize = 22;
 
 /// What is told: first these, then files by mini-group.
 pub const MEASURES: &[Measure] = &{
@@ -98,12 +98,23 @@ const TOLD: [Measure; FIXED] = [
     )
     .of_run(),
     Measure::count(
+        "gave_up",
+        "times",
+        "1 if a log wrote nothing any more, as cleaning gained no room or as what leads to other blocks could not be written",
+    )
+    .of_run(),
+    Measure::count(
         "refused",
         "steps",
         "what processes left out, as there was no room or no inode",
     )
     .of_run(),
-    Measure::count("failed", "requests", "requests that failed otherwise").of_run(),
+    Measure::count(
+        "failed",
+        "requests",
+        "requests that failed otherwise, and blocks that a log never wrote as it gave up",
+    )
+    .of_run(),
     Measure::count(
         "unwritten",
         "blocks",
@@ -221,6 +232,7 @@ impl FileSystem {
                 ("cleaned", log.cleaner.cleaned),
                 ("clean_read", log.cleaner.read),
                 ("moved", log.cleaner.moved),
+                ("gave_up", u64::from(log.stuck)),
             ]);
         }
         found.extend([

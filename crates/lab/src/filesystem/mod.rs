@@ -190,6 +190,11 @@ impl FileSystem {
         self.pages.len() == 0 && log.is_none_or(|log| log.is_settled(self.pages.number()))
     }
 
+    /// Whether it is a log that writes nothing any more.
+    pub fn gave_up(&self) -> bool {
+        self.log.as_ref().is_some_and(|log| log.stuck)
+    }
+
     /// Nobody will change anything any more.
     pub fn sync(&mut self) {
         if let Some(log) = &mut self.log {

@@ -19,6 +19,8 @@ struct Page {
 pub(super) struct Pages {
     pages: BTreeMap<Key, Page>,
     dirty: BTreeMap<u64, Key>,
+    /// Data among that which are not on their way out.
+    data: BTreeMap<u64, Key>,
     number: u64,
     cleaned: u64,
 }
@@ -44,6 +46,9 @@ impl Pages {
         let page = self.pages.entry(key).or_default();
         if page.since.is_none() {
             page.since = Some(self.number);
+            if key.is_data() && !page.writing {
+                self.data.insert(self.number, key);
+            }
             self.dirty.insert(self.number, key);
             self.number += 1;
         }
@@ -60,10 +65,20 @@ impl Pages {
         self.dirty.values().copied()
     }
 
+    /// Data that are dirty and not on their way out, the longest first.
+    pub(super) fn data(&self) -> impl Iterator<Item = Key> {
+        self.data.values().copied()
+    }
+
+    /// Since when a block is dirty, if it is and not on its way out.
+    pub(super) fn since(&self, key: Key) -> Option<u64> {
+        let page = self.pages.get(&key)?;
+        page.since.filter(|_| !page.writing)
+    }
+
     /// Whether a block is dirty, and not on its way out.
     pub(super) fn may_go(&self, key: Key) -> bool {
-        let page = self.pages.get(&key);
-        page.is_some_and(|page| page.since.is_some() && !page.writing)
+        self.since(key).is_some()
     }
 
     /// Whether a block is in the cache as it is dirty or on its way out.
@@ -78,6 +93,7 @@ impl Pages {
         assert!(!page.writing, "{key:?} is on its way out");
         page.writing = true;
         self.dirty.remove(&since);
+        self.data.remove(&since);
         since
     }
 
@@ -86,19 +102,27 @@ impl Pages {
         let page = self.pages.get_mut(&key).expect("it was on its way out");
         assert!(page.writing, "{key:?} was not on its way out");
         page.writing = false;
-        let again = page.since.is_some();
-        if !again {
-            self.pages.remove(&key);
-            self.cleaned += 1;
+        match page.since {
+            Some(since) if key.is_data() => {
+                self.data.insert(since, key);
+            }
+            Some(_) => {}
+            None => {
+                self.pages.remove(&key);
+                self.cleaned += 1;
+                return false;
+            }
         }
-        again
+        true
     }
 
-    /// It was not written, and is dirty as long as before.
-    pub(super) fn put_back(&mut self, key: Key, since: u64) {
-        if self.end(key) {
+    /// It was not written, and is dirty as long as before; whether it has changed meanwhile.
+    pub(super) fn put_back(&mut self, key: Key, since: u64) -> bool {
+        let again = self.end(key);
+        if again {
             let later = self.pages[&key].since.expect("it is dirty");
             self.dirty.remove(&later);
+            self.data.remove(&later);
         } else {
             self.cleaned -= 1;
         }
@@ -108,6 +132,10 @@ impl Pages {
         };
         self.pages.insert(key, page);
         self.dirty.insert(since, key);
+        if key.is_data() {
+            self.data.insert(since, key);
+        }
+        again
     }
 
     /// It needs not be written any more; whether it is on its way out all the same.
@@ -117,6 +145,7 @@ impl Pages {
         };
         if let Some(since) = page.since.take() {
             self.dirty.remove(&since);
+            self.data.remove(&since);
         }
         let writing = page.writing;
         if !writing {

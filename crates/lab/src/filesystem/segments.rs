@@ -7,6 +7,7 @@
 //! Source: Rosenblum and Ousterhout, "The design and implementation of a log-structured file system", TOCS 10 (1), 1992, sections 3.2 to 3.6. Costs: O(log n) of `n` live blocks for a block; O(segments) for the next
 //! victim, and for what a checkpoint makes free; O(words of the volume) for runs that are open.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -43,6 +44,8 @@ pub(super) struct Segments {
     size: u64,
     all: Vec<Segment>,
     open: Bits,
+    /// Blocks in open runs that are not short, where nothing was written or became free since they were counted.
+    counted: Cell<Option<u64>>,
     /// What lives where, and when it changed.
     living: BTreeMap<u64, (Key, u64)>,
     /// How many of that are no data.
@@ -59,6 +62,7 @@ impl Segments {
             size,
             all: vec![Segment::default(); count as usize],
             open,
+            counted: Cell::new(None),
             living: BTreeMap::new(),
             above: 0,
         }
@@ -99,6 +103,16 @@ impl Segments {
         self.all[segment as usize].live
     }
 
+    /// Blocks of a segment that are open.
+    pub(super) fn open_in(&self, segment: u64) -> u64 {
+        self.size - self.all[segment as usize].used
+    }
+
+    /// The least that a run has which is not short.
+    pub(super) fn short(&self) -> u64 {
+        self.size / SHORT
+    }
+
     /// Whether all of a segment may be written.
     pub(super) fn is_clean(&self, segment: u64) -> bool {
         self.all[segment as usize].used == 0
@@ -118,8 +132,15 @@ impl Segments {
 
     /// Blocks in open runs that are not short.
     pub(super) fn open_blocks(&self) -> u64 {
-        let runs = self.open_runs(self.size / SHORT);
-        runs.iter().map(|run| run.end - run.start).sum()
+        if let Some(counted) = self.counted.get() {
+            return counted;
+        }
+        let runs = self
+            .open
+            .runs(0..self.size * self.count(), self.size / SHORT);
+        let counted = runs.map(|run| run.end - run.start).sum();
+        self.counted.set(Some(counted));
+        counted
     }
 
     /// Open runs of at least so many blocks.
@@ -132,10 +153,26 @@ impl Segments {
     /// These blocks are used from now on.
     pub(super) fn take(&mut self, blocks: Range<u64>, epoch: u64) {
         for at in blocks {
+            let segment = self.segment_of(at);
+            self.all[segment].touched = epoch;
+            self.shut(at);
+        }
+    }
+
+    /// What is open in a segment is not written any more: it is free again with all of the segment.
+    pub(super) fn close(&mut self, segment: u64) {
+        for at in self.blocks_of(segment) {
+            self.shut(at);
+        }
+    }
+
+    /// A block is open no more. A write that was under way when its segment was closed may land there all the same.
+    fn shut(&mut self, at: u64) {
+        if self.open.has(at - self.first) {
             self.open.clear(at - self.first);
+            self.counted.set(None);
             let segment = self.segment_of(at);
             self.all[segment].used += 1;
-            self.all[segment].touched = epoch;
         }
     }
 
@@ -182,6 +219,7 @@ impl Segments {
                 continue;
             }
             *of = Segment::default();
+            self.counted.set(None);
             freed += 1;
             for at in segment * self.size..(segment + 1) * self.size {
                 if !self.open.has(at) {

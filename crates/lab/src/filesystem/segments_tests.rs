@@ -201,3 +201,26 @@ fn segments_do_as_a_literal_twin() {
     }
     assert!(counts.iter().all(|count| *count > 100), "{counts:?}");
 }
+
+/// A segment that is closed is not offered any more. A write that was offered it before may land there, and nothing is counted twice.
+#[test]
+fn a_segment_that_is_closed_is_free_again_as_a_whole() {
+    let mut segments = Segments::new(FIRST, 40, 3);
+    segments.take(FIRST + 40..FIRST + 50, 0);
+    segments.settle(FIRST + 41, Key::Data(1, 0), 0);
+    assert_eq!((segments.open_in(1), segments.open_blocks()), (30, 110));
+    segments.close(1);
+    assert_eq!((segments.open_in(1), segments.open_blocks()), (0, 80));
+    assert_eq!(
+        segments.open_runs(1),
+        [FIRST..FIRST + 40, FIRST + 80..FIRST + 120]
+    );
+    segments.take(FIRST + 70..FIRST + 90, 1);
+    segments.settle(FIRST + 71, Key::Data(1, 0), 1);
+    assert_eq!([1, 2].map(|segment| segments.open_in(segment)), [0, 30]);
+    for at in [FIRST + 41, FIRST + 71] {
+        segments.die(at, 1);
+    }
+    // As is what lies behind it, where the end of that write went.
+    assert_eq!((segments.checkpoint(2), segments.open_in(1)), (2, 40));
+}

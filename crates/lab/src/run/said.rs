@@ -10,6 +10,7 @@ use nearslot_core::units::{BLOCK_BYTES, Duration, Instant};
 
 use self::arrays::degraded;
 use self::cut::cut;
+use self::logs::gave_up;
 use self::places::without_places;
 use super::{Finished, Onset};
 use crate::doubt::{self, Longer};
@@ -26,6 +27,7 @@ use crate::workload::Tally;
 
 mod arrays;
 mod cut;
+mod logs;
 mod places;
 
 /// What is to be said before anything runs.
@@ -192,6 +194,7 @@ pub(super) fn warnings(
     }
     warnings.extend(never_full(&run.label, depth, count));
     warnings.extend(of_buffer(run));
+    warnings.extend(gave_up(run));
     warnings.extend(cut(run));
     warnings
 }

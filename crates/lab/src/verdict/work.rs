@@ -11,6 +11,12 @@ fn done(run: &Run) -> Option<f64> {
     run.measure(KEY, "work_s").map(|number| number.value())
 }
 
+/// Whether it is a log that wrote nothing any more before that.
+fn gave_up(run: &Run) -> bool {
+    let count = run.measure(KEY, "gave_up");
+    count.is_some_and(|count| count.value() > 0.0)
+}
+
 /// Whether all of these are runs of file systems.
 pub(super) fn is_of_all(runs: &[&Run]) -> bool {
     runs.iter().all(|run| run.has(KEY, "files"))
@@ -25,7 +31,10 @@ pub(super) fn sentences(runs: &[&Run]) -> (String, Vec<String>) {
     all.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     let never = runs.len() - all.len();
     let (Some((first, of_first)), Some((last, of_last))) = (all.first(), all.last()) else {
-        let headline = "Not everything was done and written when the run ended.";
+        let headline = match runs.iter().all(|run| gave_up(run)) {
+            true => "Not everything was written: the log gave up.",
+            false => "Not everything was done and written when the run ended.",
+        };
         return (headline.to_owned(), Vec::new());
     };
     let begin = format!("Everything is done and written after {}", seconds(*first));
@@ -38,6 +47,8 @@ pub(super) fn sentences(runs: &[&Run]) -> (String, Vec<String>) {
             format!("{begin} ({}) to {end} ({}).", of_first.label, of_last.label)
         }
     };
-    let ended = format!("{never} of {} runs ended before that.", runs.len());
-    (headline, (never > 0).then_some(ended).into_iter().collect())
+    let (all, logs) = (runs.len(), runs.iter().filter(|run| gave_up(run)).count());
+    let ended = (never > 0).then(|| format!("{never} of {all} runs ended before that."));
+    let logs = (logs > 0).then(|| format!("The log gave up in {logs} of {all} runs."));
+    (headline, ended.into_iter().chain(logs).collect())
 }

@@ -10,6 +10,7 @@ use nearslot_lab::outcome::Run;
 use nearslot_lab::run::{Wanted, compare};
 use nearslot_lab::scenario::{Load, Scenario};
 use nearslot_lab::sim::{self, Control, Observer};
+use nearslot_lab::warning::WarningKind;
 use nearslot_lab::workload::{LoadEnv, synthetic};
 
 const DRIVE: &str = "hp-c2247a:model=mechanical:layout=ideal";
@@ -114,9 +115,8 @@ fn everything_is_written_under_every_offer_and_scheduler() {
             .into_iter()
             .chain(LOGS)
         {
-            let fill = if offer.contains("log") { 0.3 } else { 0.6 };
             let load = format!(
-                "work=untar:files=120:offer={offer}:fill={fill}:group_blocks=512:volume_mib=16:processes=2:cache_kib=256"
+                "work=untar:files=120:offer={offer}:fill=0.6:group_blocks=512:volume_mib=16:processes=2:cache_kib=256"
             );
             let run = run(DRIVE, parts, &load);
             let zeros = ["unwritten", "refused", "failed"].map(|name| number(&run, name));
@@ -175,8 +175,52 @@ fn a_drive_that_is_gone_or_has_bad_blocks_ends_a_run() {
             let is_gone = faults.contains("gone");
             assert_eq!(number(&run, "failed") > 0.0, is_gone, "{faults} {offer}");
             assert_eq!(number(&run, "unwritten"), 0.0, "{faults} {offer}");
+            if offer.contains("log") {
+                assert_eq!(number(&run, "gave_up") > 0.0, is_gone, "{faults} {offer}");
+                assert_eq!(run.measure("filesystem", "work_s").is_none(), is_gone);
+            }
         }
     }
+}
+
+/// Cells of a full volume and a small cache in which a log once gave up, though there were segments to clean.
+#[test]
+fn a_log_that_is_nearly_full_does_not_give_up() {
+    for (offer, seed) in [("none", 2), ("free", 2), ("free", 5)] {
+        let load = format!(
+            "work=postmark:layout=log:offer={offer}:fill=0.9:volume_mib=512:request_kib=1280:cache_kib=1024"
+        );
+        let parts = format!("sched = 'satf'\nseed = {seed}");
+        let run = run("hp-c2247a:model=complete:layout=ideal", &parts, &load);
+        let zeros = ["unwritten", "refused", "failed", "gave_up"].map(|name| number(&run, name));
+        assert_eq!(zeros, [0.0; 4], "{offer} {seed}");
+        assert!(number(&run, "work_s") > 1.0);
+    }
+}
+
+#[test]
+fn a_log_that_gave_up_is_told() {
+    let text = format!(
+        "drive = '{DRIVE}'\nsched = 'satf'\nfaults = 'injected:gone_at_s=0.3'\n\
+         workload = 'filesystem:work=postmark:layout=log:files=200:cache_kib=128:group_blocks=1024'"
+    );
+    let scenario = Scenario::from_toml(&text, std::path::Path::new(".")).unwrap();
+    let points = grid::points(&scenario, &[]).unwrap();
+    let results = compare(&points, None, &Wanted::default(), &Control::default()).unwrap();
+    let headline = &results.verdict.headline;
+    assert!(
+        headline.starts_with("Not everything was written: the log gave up."),
+        "{headline}"
+    );
+    let told = results
+        .warnings
+        .iter()
+        .filter(|told| told.kind == WarningKind::GaveUp);
+    let told: Vec<String> = told.map(ToString::to_string).collect();
+    assert!(
+        told.len() == 1 && told[0].contains("could not be written"),
+        "{told:?}"
+    );
 }
 
 #[test]

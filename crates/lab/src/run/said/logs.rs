@@ -1,0 +1,51 @@
+//! That a log gave up: it has no time at which all was on the medium, and who reads its other numbers has to know why.
+
+use crate::filesystem::KEY;
+use crate::outcome::Run;
+use crate::warning::{Warning, WarningKind};
+
+/// That the log of a run wrote nothing any more before all was on the medium.
+pub(super) fn gave_up(run: &Run) -> Option<Warning> {
+    let count = |name: &str| run.measure(KEY, name).map_or(0.0, |count| count.value());
+    if count("gave_up") == 0.0 {
+        return None;
+    }
+    let reason = match run.failed.values().sum::<u64>() {
+        0 => "cleaning gained no room any more",
+        _ => "what leads to other blocks could not be written, or cleaning gained no room any more",
+    };
+    let text = format!(
+        "the log gave up: {reason}, so what had changed since the last checkpoint was never written, and there is no time until it was; \
+         a lower fill or a larger volume leaves the cleaner more room"
+    );
+    Some(Warning::new(WarningKind::GaveUp, text).of_run(&run.label))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::Number;
+
+    fn warned(count: Option<u64>, failed: u64) -> Option<String> {
+        let of_log = count.map(|count| ("gave_up".to_owned(), Number::Count(count)));
+        let run = Run {
+            measures: [(KEY.to_owned(), of_log.into_iter().collect())].into(),
+            failed: [("medium".to_owned(), failed)].into(),
+            ..Run::default()
+        };
+        gave_up(&run).map(|warning| warning.text)
+    }
+
+    #[test]
+    fn a_log_that_gave_up_is_told_with_what_may_be_why() {
+        assert_eq!(warned(Some(0), 3), None);
+        assert_eq!(warned(None, 0), None);
+        let full = warned(Some(1), 0).unwrap();
+        assert!(full.contains("gave up: cleaning gained no room"), "{full}");
+        let failed = warned(Some(1), 2).unwrap();
+        assert!(
+            failed.contains("could not be written, or cleaning"),
+            "{failed}"
+        );
+    }
+}
