@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import config_error
-from . import bfq, eager_writing, range_writes, sarc
+from . import bfq, eager_writing, logs, range_writes, sarc
 from .frame import Claim, Experiment, Options, Outcome, Study, summary
 from .verdict import ClaimVerdict, Kind
 
@@ -34,6 +34,7 @@ STUDIES: tuple[Study[Any], ...] = (
     sarc.STUDY,
     bfq.STUDY,
     range_writes.STUDY,
+    logs.STUDY,
 )
 """Every study."""
 
