@@ -604,6 +604,8 @@ impl Stack {
             self.queues[drive.index()].put_off = false;
             self.start(now, drive);
         }
+        // What started may have ended at once, and so have let others begin: their drives choose at this instant once more.
+        drives.append(&mut self.put_off);
         self.put_off = drives;
     }
 

@@ -232,13 +232,17 @@ impl Rig {
         let first = drives.map(|(index, drive)| (due(&**drive), index)).min();
         let (at, index) = first.expect("there are drives");
         let timer = self.stack.next_timer().unwrap_or(Instant::NEVER);
-        let next = at.min(timer);
+        // A choice comes behind everything else of its instant.
+        let choice = self.stack.next_choice().unwrap_or(Instant::NEVER);
+        let next = at.min(timer).min(choice);
         if next == Instant::NEVER || next > until {
             return false;
         }
         assert!(next >= self.now, "time runs backwards");
         self.now = next;
-        if at > timer {
+        if at.min(timer) > choice {
+            self.give(Input::Choose);
+        } else if at > timer {
             self.give(Input::Timer);
         } else if let Some(mut done) = self.drives[index].advance(next) {
             let drive = DriveId(index as u16);

@@ -183,6 +183,13 @@ impl Rig {
     pub(crate) fn step(&mut self, until: Instant) -> bool {
         let drive = self.drive.next_event();
         let due = drive.into_iter().chain(self.stack.next_timer()).min();
+        // A choice comes behind everything else of its instant.
+        let choice = self.stack.next_choice();
+        if let Some(choice) = choice.filter(|choice| due.is_none_or(|due| *choice < due)) {
+            self.now = choice;
+            self.give(Input::Choose);
+            return true;
+        }
         let Some(due) = due.filter(|due| *due <= until) else {
             return false;
         };

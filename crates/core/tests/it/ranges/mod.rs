@@ -52,8 +52,9 @@ fn nobody_writes_where_another_one_does_whatever_chooses() {
         let plain = [DISK, &disk, NULL, SSD].into_iter().map(blueprint);
         let sorting = [DISK, &disk].map(|text| choosing(text, name));
         for (index, blueprint) in plain.chain(sorting).enumerate() {
-            let rig = Rig::over(&*blueprint, scheduler(name, &*blueprint), CONTIGUOUS);
+            let mut rig = Rig::over(&*blueprint, scheduler(name, &*blueprint), CONTIGUOUS);
             let seed = 100 * number as u64 + index as u64;
+            rig.stack.choose_last(seed % 2 == 1);
             let habits = Habits::drawn(seed);
             let mut client = Client::new(rig, habits, seed);
             client.run(requests());

@@ -173,7 +173,7 @@ const HOSTS: &[&str] = &[
 const RANGES: &[&str] = &[
     "ranges:within=place:size=512:span_blocks=0",
     "ranges:within=span:size=4k:span_blocks=64:depth=3:read_share=0.3",
-    "ranges:within=9:targets=7:size=1k:span_blocks=100:align_blocks=2:depth=60",
+    "ranges:within=9:targets=7:size=1k:span_blocks=100:align_blocks=2:depth=60:refill=before",
     "ranges:within=track:targets=3:size=512:span_blocks=90:at_block=7",
 ];
 
@@ -537,6 +537,7 @@ fn replay(rng: &mut Rng) -> String {
     match replay {
         "closed" => {
             let _ = writeln!(text, "depth = {}", one(rng, &[1, 2, 16, 1_048_576]));
+            let _ = writeln!(text, "refill = '{}'", one(rng, &["after", "before"]));
         }
         _ => {
             let _ = writeln!(text, "speed = {}", one(rng, &["1e-3", "0.7", "1", "1e9"]));
