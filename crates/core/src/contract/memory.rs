@@ -24,8 +24,10 @@ pub struct Touch {
     pub track: Track,
     /// What of it is there.
     pub found: Found,
-    /// How many tracks the read touches.
+    /// How many tracks the read touches, which it asks for one by one from the first on.
     pub tracks: u64,
+    /// The last of them.
+    pub last: Track,
 }
 
 /// A track whose note has this bit stays once more, as if it had just come, when it is to make room though nobody has asked for it since it was brought.

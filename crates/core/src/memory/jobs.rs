@@ -89,13 +89,15 @@ impl Memory {
         // Pieces of what was asked for with something between that is there, and where the last one ended.
         let (mut pieces, mut ended) = (0_u64, None);
         let mut run: Option<Run> = None;
-        let tracks = (end - 1) / shape.track - first / shape.track + 1;
+        let last = (end - 1) / shape.track;
+        let tracks = last - first / shape.track + 1;
         for (track, mask) in shape.tracks(first, end) {
             let (slot, away, found) = self.lines.look(track, mask);
             let touch = Touch {
                 track: Track(track),
                 found,
                 tracks,
+                last: Track(last),
             };
             let pattern = self.prefetch.asked(touch, &mut self.lines);
             let (lines, orders) = (&mut self.lines, &mut self.orders);

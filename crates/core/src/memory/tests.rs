@@ -272,6 +272,28 @@ fn without_the_remedy_a_larger_cache_misses_more_and_with_it_never() {
     assert_eq!(with[12..], [4; 118]);
 }
 
+/// However long a read is, and whatever part of it is there.
+#[test]
+fn so_many_tracks_come_behind_the_end_of_a_read_as_are_to() {
+    for degree in 1..=8 {
+        for count in 1..=6 {
+            let prefetch = format!("fixed:degree={degree}");
+            let mut bench = Bench::new(100, "lru", &prefetch);
+            bench.ask(Op::Read, 10, count);
+            let end = 10 + count;
+            let there: Vec<u64> = (0..40).filter(|track| bench.holds(*track)).collect();
+            let all: Vec<u64> = (10..end + degree).collect();
+            assert_eq!(there, all, "{prefetch}, {count} at once");
+            // All that it wants is there: nothing more comes.
+            bench.ask(Op::Read, 11, count + degree - 1);
+            assert!(!bench.holds(end + degree));
+            // Its last track alone is missing.
+            bench.ask(Op::Read, end, degree + 1);
+            assert!(bench.holds(end + 2 * degree) && !bench.holds(end + 2 * degree + 1));
+        }
+    }
+}
+
 /// The last track of a group, and no other, stays once more when it has to make room unread; so does each line of it, and the prefetcher is told once.
 #[test]
 fn the_end_of_a_group_that_nobody_has_asked_for_stays_once_more() {

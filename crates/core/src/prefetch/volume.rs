@@ -56,6 +56,7 @@ impl Volume {
             track,
             found,
             tracks,
+            last: Track(track.0 + tracks - 1),
         };
         of.asked(touch, self)
     }

@@ -57,7 +57,8 @@ fn a_short_write_behind_a_longer_one_is_written_with_an_extra_disconnect() {
 
 #[test]
 fn offers_that_leave_nothing_end_while_drives_choose_and_let_others_begin() {
-    let scenario = "drive = 'hp-c2247a:cache=off'\nsched = 'fcfs'\nplace = 'offering:within=track'\nwarmup = 0
+    let scenario =
+        "drive = 'hp-c2247a:cache=off'\nsched = 'fcfs'\nplace = 'offering:within=track'\nwarmup = 0
         [trace]\nfiles = ['trace.csv']\nreplay = 'closed'\ndepth = 1\nrefill = 'before'";
     let trace = "ts_us,op,offset,len\n0,W,0,8192\n1000,W,4096,8192\n2000,W,8192,8192\n";
     runs(scenario, "", Some(trace));
