@@ -252,9 +252,16 @@ pub(super) fn keys() -> Vec<&'static str> {
     keys
 }
 
-/// What `--columns` also calls a client: in traces of a host who asks is a process or a stream. Headers are not searched for these, as most that have them
-/// also have a name.
+/// What else a client is called: in traces of a host who asks is a process or a stream. `--columns` takes these words for `client`. So does a header, if it has
+/// one of them alone and no name of [`THINGS`]: most that have both a number and a name of who asks mean the name.
 pub(super) const CLIENTS: [&str; 2] = ["pid", "stream"];
+
+/// The one of a header's names that is the client in the words of hosts; none if several are, or none is.
+pub(super) fn host_client(names: &[String]) -> Option<usize> {
+    let mut found = (0..names.len()).filter(|at| CLIENTS.contains(&folded(&names[*at]).as_str()));
+    let only = found.next();
+    only.filter(|_| found.next().is_none())
+}
 
 /// The column that a key of `--columns` names, in its usual unit.
 pub(super) fn of_key(key: &str) -> Option<Column> {
@@ -359,6 +366,11 @@ pub fn names_listed() -> String {
         let names: Vec<String> = things.map(in_unit).collect();
         let _ = writeln!(text, "  {key:width$}  {}", names.join("; "));
     }
+    let words = CLIENTS.join(" or ");
+    let _ = writeln!(
+        text,
+        "\nA header without a name of `client` may have {words} instead."
+    );
     for (of, units) in [("times", TIMES), ("addresses and lengths", SIZES)] {
         let _ = writeln!(text, "\nUnits of {of}:");
         for (_, names) in units {

@@ -5,7 +5,7 @@
 //! nothing, but a warning is worth reading.
 
 use nearslot_core::units::Blocks;
-use nearslot_trace::{Anomaly, Spread, TimeKind, TraceOp};
+use nearslot_trace::{Anomaly, Sink, Spread, TimeKind, TraceOp};
 
 use super::inspection::{Inspection, Oddity};
 use super::{Against, OUTSIZED_BYTES};
@@ -113,14 +113,24 @@ impl List {
     }
 }
 
+/// Whether nothing that is read of the trace says when requests came.
+fn has_no_stamps(found: &Inspection) -> bool {
+    found.notes.iter().any(|note| note == Sink::WITHOUT_TIME)
+}
+
 fn times(found: &Inspection, list: &mut List) {
     let coarse = found.time.resolution_ns > 1_000_000;
     if found.time.kind == TimeKind::None || (found.span_s <= 0.0 && found.requests > 1) {
-        list.add(
-            WarningKind::NoTimes,
-            "all requests have the same time: only a closed replay (--replay closed) makes sense"
-                .to_owned(),
-        );
+        let what = match has_no_stamps(found) {
+            true => "the trace has no times",
+            false => "all requests have the same time",
+        };
+        let columns = match has_no_stamps(found) && found.format == "csv" {
+            true => "; if a column has them under a name that is not known, --columns names it",
+            false => "",
+        };
+        let text = format!("{what}: only a closed replay (--replay closed) makes sense{columns}");
+        list.add(WarningKind::NoTimes, text);
         return;
     }
     if coarse || found.time.step_ns.is_some_and(|step| step >= 1_000_000_000) && found.requests > 2

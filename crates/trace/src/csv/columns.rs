@@ -3,7 +3,7 @@
 //! Of several columns for the same thing, bytes go before sectors, then the first is taken. `names.rs` says what names mean,
 //! `described.rs` reads what the user says instead.
 
-use crate::names::{Column, clean, named};
+use crate::names::{Column, clean, host_client, named};
 
 /// What a value in the column of arrivals means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +105,10 @@ impl Columns {
             if let Some((column, scale)) = named(name) {
                 columns.name(at, column, scale);
             }
+        }
+        let client = host_client(&names).filter(|_| !columns.has(Column::Client));
+        if let Some(at) = client {
+            columns.put(at, Column::Client);
         }
         if columns.is_our_own() {
             columns.clock = Clock::Unit(1);
@@ -244,7 +248,7 @@ mod tests {
         let found = header("time,pid,sector,operation,size,latency_ms,nr_sectors,offset").unwrap();
         let expected = [
             Column::Time,
-            Column::Ignored,
+            Column::Client,
             Column::Ignored,
             Column::Op,
             Column::Length(1),
@@ -253,6 +257,26 @@ mod tests {
             Column::Offset(1),
         ];
         assert_eq!(found.columns, expected);
+    }
+
+    #[test]
+    fn a_process_or_a_stream_is_the_client_where_nothing_else_is() {
+        for (line, expected) in [
+            ("time_us,op,offset,len,pid", Some(4)),
+            ("time_us,Stream,op,offset,len", Some(1)),
+            ("time_us,op,pid,offset,len,comm", Some(5)),
+            ("client,time_us,op,pid,offset,len", Some(0)),
+            ("time_us,op,offset,len,pid,stream", None),
+            ("time_us,op,offset,len", None),
+        ] {
+            let found = header(line).unwrap();
+            let mut columns = found.columns.iter();
+            assert_eq!(
+                columns.position(|one| *one == Column::Client),
+                expected,
+                "{line}"
+            );
+        }
     }
 
     #[test]

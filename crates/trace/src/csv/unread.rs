@@ -105,7 +105,7 @@ mod tests {
             ["a column was not read: colour"]
         );
         assert_eq!(
-            of("time_us,op,offset,len,sector,pid,queue_depth"),
+            of("time_us,op,offset,len,sector,pid,comm,queue_depth"),
             ["columns were not read: sector, pid, queue_depth"]
         );
         let many: Vec<String> = (0..20).map(|number| format!("c{number}")).collect();
