@@ -1,5 +1,6 @@
 //! Standard output and files, with errors that name them.
 
+use std::error::Error;
 use std::io::{self, Write};
 
 use nearslot_lab::report::OutputFile;
@@ -27,6 +28,15 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
         Err(error) => Err(Failure::Input(format!("standard output: {error}"))),
         Ok(()) => Ok(()),
     }
+}
+
+/// Whether writing failed as the reader went away (`| head`), which is no failure.
+pub(crate) fn has_no_reader(error: &(dyn Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |error| (*error).source());
+    causes.any(|cause| {
+        let cause = cause.downcast_ref::<io::Error>();
+        cause.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    })
 }
 
 /// Writes a value as indented JSON.

@@ -47,15 +47,21 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
             return Err(Failure::Interrupted(text));
         }
         reader.header().needs_places("a conversion")?;
-        writer.write(&batch, reader.header())?;
+        if let Err(error) = writer.write(&batch, reader.header()) {
+            return not_written(error);
+        }
         for (lost, loss) in lost.iter_mut().zip(format.losses) {
             let of = |record: &&Record| (loss.of)(record, reader.header());
             *lost += batch.iter().filter(of).count() as u64;
         }
     }
     reader.header().needs_most_records()?;
-    writer.finish(reader.header())?;
-    file.finish()?;
+    if let Err(error) = writer.finish(reader.header()) {
+        return not_written(error);
+    }
+    if let Err(error) = file.finish() {
+        return not_written(error);
+    }
     let written = reader.header().requests;
     output::note(&format!("{written} requests: {name}"));
     for left_out in inspect::left_out(reader.header()) {
@@ -67,6 +73,14 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     }
     tell_losses(format, &lost, reader.header());
     Ok(())
+}
+
+/// What is left to do when a part of the new file could not be written: nothing if its reader went away.
+fn not_written(error: impl std::error::Error + Into<Failure> + 'static) -> Result<(), Failure> {
+    match output::has_no_reader(&error) {
+        true => Ok(()),
+        false => Err(error.into()),
+    }
 }
 
 /// There is no such format. Other commands take the end of a span as `--to`, so a time here is meant as that.

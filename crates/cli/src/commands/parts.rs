@@ -265,8 +265,14 @@ fn find(kinds: Kinds, name: &str) -> Result<Vec<(Kind, Card)>, ConfigError> {
     if !found.is_empty() {
         return Ok(found);
     }
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    Err(ConfigError::unknown("name", bare, &known))
+    // Several kinds have a part of the same name.
+    let mut names: Vec<&str> = Vec::new();
+    for name in &known {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    Err(ConfigError::unknown("name", bare, &names))
 }
 
 fn shown_json(kind: &Kind, card: &Card) -> Value {

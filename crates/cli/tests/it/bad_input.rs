@@ -141,6 +141,12 @@ fn names_that_do_not_exist_suggest_the_nearest() {
         &["`depth`"],
     );
     refused(&nearslot(&["show", "lok"]), 2, &["`look`"]);
+    let nothing = told(&nearslot(&["show", "nothing"]));
+    let names = nothing.split("one of ").nth(1).expect("it lists all");
+    let names: Vec<&str> = names.trim_end().trim_end_matches(')').split(", ").collect();
+    let once: std::collections::BTreeSet<&str> = names.iter().copied().collect();
+    assert!(once.contains("none"), "{nothing}");
+    assert_eq!(once.len(), names.len(), "{nothing}");
     refused(&nearslot(&["list", "shedulers"]), 2, &["`schedulers`"]);
     refused(
         &nearslot(&["inspect", trace, "--trace-format", "blktrase"]),

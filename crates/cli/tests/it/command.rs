@@ -406,8 +406,11 @@ fn every_row_has_its_own_seed() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
+    let desk = Desk::new();
+    let trace = desk.trace(20_000);
     for args in [
-        &["--help"][..],
+        &["convert", word(&trace), "--to", "csv", "-o", "-"][..],
+        &["--help"],
         &["run", "--help"],
         &["--version"],
         &["list"],

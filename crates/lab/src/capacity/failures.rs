@@ -46,9 +46,17 @@ fn failure(capacity: &Capacity, found: &Reached) -> Option<String> {
     })
 }
 
+/// So many times the limit; what would be rounded to the limit itself is above it all the same.
+fn over(ratio: f64) -> String {
+    match times(ratio) {
+        _ if ratio > 1.0 && ratio < 1.005 => "just above the limit".to_owned(),
+        times => format!("{times} the limit"),
+    }
+}
+
 /// What was reached of an objective that is missed, and how far that is from it.
 pub(super) fn reached(objective: &Objective, reading: &Reading, tried: &Tried) -> String {
-    let far = |ms: f64| format!("{} the limit", times(ms / objective.limit_ms));
+    let far = |ms: f64| over(ms / objective.limit_ms);
     if tried.missed_for_failures(objective, reading) {
         let all = counted(tried.requests, "request");
         let so = match objective.statistic.rank() {
@@ -66,5 +74,26 @@ pub(super) fn reached(objective: &Objective, reading: &Reading, tried: &Tried) -
             far(ms)
         ),
         (None, None) => "the run ended early there, as it is surely missed".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_misses_a_limit_is_never_told_as_the_limit() {
+        let told = [1.000_01, 1.004, 1.005_1, 2.0, 0.99].map(over);
+        let just = "just above the limit";
+        assert_eq!(
+            told,
+            [
+                just,
+                just,
+                "1.01× the limit",
+                "2.00× the limit",
+                "0.99× the limit"
+            ]
+        );
     }
 }
