@@ -23,6 +23,21 @@ const OFFSET: u32 = 2;
 /// Blocks of a plane that are never full: two that are open, and one that moves can always go on with.
 pub(super) const OPEN: u32 = 3;
 
+/// Units that a plane holds at most: few enough that one of its blocks is worth collecting whenever no page is left for the host.
+///
+/// All but two blocks are closed then, the last free one and the one that takes what is moved. A block is worth it that holds a page less than
+/// it has room for: what it holds leaves it in full pages, however thinly it fills its own.
+pub(super) fn most(shape: &Geometry) -> u32 {
+    let whole = shape.blocks.saturating_sub(OPEN) * shape.block_units();
+    let thin = shape.blocks.saturating_sub(2) * too_full(shape);
+    whole.min(thin.saturating_sub(1))
+}
+
+/// Units with which a block is not worth collecting, or with more: all its pages would be written again.
+pub(super) fn too_full(shape: &Geometry) -> u32 {
+    shape.block_units() - shape.units + 1
+}
+
 /// What a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -105,7 +120,7 @@ impl Map {
             stage: (0..blocks).map(stage).collect(),
             erases: vec![0; blocks as usize],
             planes: (0..shape.planes).map(plane).collect(),
-            most: (shape.blocks - OPEN) * shape.block_units(),
+            most: most(&shape),
             shape,
             initial,
         }
@@ -231,7 +246,7 @@ impl Map {
             .enumerate()
             .filter(|(_, (stage, _))| **stage == Stage::Closed);
         let (index, (_, valid)) = closed.min_by_key(|(_, (_, valid))| **valid)?;
-        if valid.div_ceil(self.shape.units) >= self.shape.pages {
+        if *valid >= too_full(&self.shape) {
             return None;
         }
         let block = first + index as u32;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::super::file;
 use super::chips::{Stops, Times};
 use super::geometry::Geometry;
-use super::map::OPEN;
+use super::map::{self, OPEN};
 use super::map_cache::ENTRY_BYTES;
 use crate::registry::ConfigError;
 use crate::units::Duration;
@@ -319,17 +319,25 @@ impl SsdParameters {
         let unit = u64::from(self.map_kib) * 2;
         let shape = self.geometry(0);
         let (start, _) = self.thresholds();
-        let block = u64::from(shape.block_units());
-        let spare = u64::from(OPEN + 1 + start);
-        let room = u64::from(shape.blocks).saturating_sub(spare) * block;
-        let most = (room * u64::from(shape.planes))
-            .saturating_sub(u64::from(shape.planes * shape.units))
-            * unit;
+        let spare = OPEN + 1 + start;
+        let room = shape.blocks.saturating_sub(spare) * shape.block_units();
+        let held = room.min(map::most(&shape));
+        let planes = u64::from(shape.planes);
+        let most = planes * u64::from(held.saturating_sub(shape.units)) * unit;
         if blocks == 0 || blocks > most || !blocks.is_multiple_of(unit) {
-            let allowed = format!(
-                "a multiple of {unit}, a unit of the map, and at most {most}: each plane needs {spare} of its {} blocks to collect others",
-                shape.blocks
-            );
+            let why = match held == room {
+                true => format!(
+                    "each plane needs {spare} of its {} blocks to collect others",
+                    shape.blocks
+                ),
+                false => format!(
+                    "with more, each block of a plane may hold {} of the {} units it has room for, and none is worth collecting",
+                    map::too_full(&shape),
+                    shape.block_units()
+                ),
+            };
+            let allowed =
+                format!("a multiple of {unit}, a unit of the map, and at most {most}: {why}");
             return refused("capacity_blocks", blocks, &allowed);
         }
         Ok(())

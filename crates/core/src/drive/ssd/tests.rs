@@ -5,6 +5,7 @@ use super::geometry::Geometry;
 use super::interface::{Host, SsdDrive};
 use super::map::{Map, Stream};
 use super::medium::Plan;
+use super::parameters::SsdParameters;
 use super::precondition::{Initial, State};
 use crate::contract::Drive;
 use crate::ids::IoId;
@@ -475,6 +476,94 @@ fn write_amplification_follows_the_published_formula() {
         assert!(
             off.abs() < 0.05,
             "{percent} %: {at_once} at once, {found} later"
+        );
+    }
+}
+
+/// A drive as large as its file may say, of two planes, with so many blocks of so many pages of so many units.
+fn largest(blocks: u32, pages: u32, units: u32) -> Plan {
+    let read = |capacity: u32| {
+        let text = format!(
+            "kind = 'ssd'\ncapacity_blocks = {}\nqueue_depth = 8\nchannels = 2\ndies_per_channel = 1\nplanes_per_die = 1\n\
+             planes = 'apart'\nblocks_per_plane = {blocks}\npages_per_block = {pages}\npage_kib = {}\nmap_kib = 4\n\
+             allocation = 'in-turn'\nread_us = 50\nprogram_us = 400\nerase_us = 2000\nchannel_mb_s = 400\n\
+             host = {{ mb_s = 4000, full_duplex = true, command_us = 0, read_us = 5, write_us = 7 }}\n\
+             collection = {{ start_percent = 0, urgent_percent = 0 }}",
+            capacity * 8,
+            units * 4
+        );
+        SsdParameters::read(&text.parse().unwrap())
+    };
+    let capacities = (1..=2 * blocks * pages * units).rev();
+    let mut allowed = capacities.filter_map(|capacity| Some((capacity, read(capacity).ok()?)));
+    let (capacity, parameters) = allowed.next().expect("some capacity is allowed");
+    let shape = parameters.geometry(capacity);
+    Plan {
+        shape,
+        initial: Initial::new(State::Empty, shape, parameters.thresholds()),
+        thresholds: parameters.thresholds(),
+        ..plan(State::Empty, (0, 0))
+    }
+}
+
+/// Each write of a unit takes a page of its own, so that flash is full while little of it is valid.
+#[test]
+fn the_largest_drive_of_its_file_goes_on_when_pages_hold_little() {
+    for (blocks, pages, units) in [(14, 1, 4), (30, 2, 4), (60, 4, 2), (200, 4, 4), (14, 4, 1)] {
+        let plan = largest(blocks, pages, units);
+        let capacity = plan.shape.capacity;
+        let mut drive = SsdDrive::new(&plan, host(WriteCache::Off));
+        let mut rng = Rng::stream(1, "thin pages");
+        let (mut free, mut now) = ((0..8).collect::<Vec<u32>>(), Instant::ZERO);
+        for step in 0..capacity * 4 {
+            while free.is_empty() {
+                let due = drive.next_event();
+                now = due.unwrap_or_else(|| {
+                    panic!("{blocks} blocks of {pages} pages of {units} units: write {step} waits for ever")
+                });
+                free.extend(drive.advance(now).map(|done| done.io.0));
+            }
+            let at = if step < capacity {
+                step
+            } else {
+                rng.below(capacity.into()) as u32
+            };
+            let io = free.pop().expect("one has ended");
+            drive.submit(now, &command(io, Op::Write, u64::from(at) * 8, 8));
+        }
+        while free.len() < 8 {
+            now = drive.next_event().expect("the others end");
+            free.extend(drive.advance(now).map(|done| done.io.0));
+        }
+        drive.medium().map.audit();
+    }
+}
+
+/// Blocks of which all pages but the last are full, and that one holds a unit, are those that are just not worth collecting.
+#[test]
+fn a_plane_takes_no_more_than_leaves_a_block_that_is_worth_collecting() {
+    for (blocks, pages, units) in [(14, 1, 4), (30, 2, 4), (14, 4, 4), (200, 4, 2)] {
+        let shape = Geometry {
+            dies: 1,
+            planes: 1,
+            blocks,
+            pages,
+            units,
+            capacity: blocks * pages * units,
+            ..SHAPE
+        };
+        let mut map = Map::new(shape, Initial::new(State::Empty, shape, (2, 2)));
+        let (mut unit, mut page) = (0, 0);
+        while map.has_room(0) {
+            page += 1;
+            let count = if page % pages == 0 { 1 } else { units };
+            map.write(0, Stream::Host, unit..unit + count);
+            unit += count;
+        }
+        let goes_on = map.has_page(0, Stream::Host) || map.victim(0).is_some();
+        assert!(
+            goes_on,
+            "{blocks} blocks of {pages} pages of {units} units hold {unit}"
         );
     }
 }
