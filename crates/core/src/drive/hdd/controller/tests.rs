@@ -389,6 +389,47 @@ fn zero_latency_reads_begin_anywhere_on_the_track() {
     assert_eq!(run(&mut drive, 40_000, Op::Read, 10, 4).0, 40_450);
 }
 
+/// Where a read comes while a block passes that is read before its turn, that block pushes out nothing that the read has to send yet. A block takes
+/// longer over the bus than to pass, and three fill a segment.
+#[test]
+fn a_block_before_its_turn_pushes_out_nothing_that_a_read_needs() {
+    let mut drive = with(&[
+        (
+            "write_behind",
+            "zero_latency_reads = true\nroom_at_sector_start = true\nwrite_behind",
+        ),
+        ("segment_blocks = 8", "segment_blocks = 3"),
+        ("read_ahead_max_blocks = 4", "read_ahead_max_blocks = 25"),
+        ("read_ms_per_block = 0.1", "read_ms_per_block = 1.5"),
+        ("[overheads]", "[overheads]\ncommand_ms = 1.1"),
+    ]);
+    let (came, _) = run(&mut drive, 0, Op::Read, 10, 4);
+    let came = Instant(came * 1_000);
+    drive.rest_until(came + drive.firmware.command);
+    let command = Command {
+        io: IoId(0),
+        op: Op::Read,
+        at: Pba(14),
+        len: Blocks(9),
+        fua: false,
+    };
+    drive.arrive(&command, 14, 23);
+    // Were it to wait for what has been pushed out, the platters would turn for ever.
+    let last = Instant(came.0 + 200_000_000);
+    loop {
+        let (bus, arm) = (drive.bus_due(), drive.arm_due());
+        assert!(bus.min(arm) < last, "{:?}", drive.job);
+        if arm < bus {
+            drive.arm_event(bus);
+            continue;
+        }
+        drive.now = bus;
+        if drive.bus_event().is_some() {
+            return;
+        }
+    }
+}
+
 #[test]
 fn a_flush_ends_all_and_a_seek_moves_the_arm() {
     let mut drive = with(&[]);
