@@ -409,7 +409,7 @@ fn a_reader_that_goes_away_is_no_failure() {
     let desk = Desk::new();
     let trace = desk.trace(20_000);
     for args in [
-        &["convert", word(&trace), "--to", "csv", "-o", "-"][..],
+        &["convert", word(&trace), "--to", "fio", "-o", "-"][..],
         &["--help"],
         &["run", "--help"],
         &["--version"],

@@ -301,7 +301,7 @@ impl SsdDrive {
             self.medium.buffer.drop_unit(unit);
             self.medium.counts.trimmed += u64::from(self.medium.map.trim(unit));
         }
-        self.medium.trimmed(now);
+        self.medium.look_at_all(now);
     }
 
     /// Everything of a command is there, or will be at once: it ends when that is so, and what the controller adds is over.

@@ -23,14 +23,11 @@ const OFFSET: u32 = 2;
 /// Blocks of a plane that are never full: two that are open, and one that moves can always go on with.
 pub(super) const OPEN: u32 = 3;
 
-/// Units that a plane holds at most: few enough that one of its blocks is worth collecting whenever no page is left for the host.
+/// Units that a plane holds at most so that one of its blocks is worth collecting whenever no page is left for the host.
 ///
-/// All but two blocks are closed then, the last free one and the one that takes what is moved. A block is worth it that holds a page less than
-/// it has room for: what it holds leaves it in full pages, however thinly it fills its own.
-pub(super) fn most(shape: &Geometry) -> u32 {
-    let whole = shape.blocks.saturating_sub(OPEN) * shape.block_units();
-    let thin = shape.blocks.saturating_sub(2) * too_full(shape);
-    whole.min(thin.saturating_sub(1))
+/// All but two blocks are closed then: the last free one and the one that takes what is moved are not.
+pub(super) fn collectable(shape: &Geometry) -> u32 {
+    (shape.blocks.saturating_sub(2) * too_full(shape)).saturating_sub(1)
 }
 
 /// Units with which a block is not worth collecting, or with more: all its pages would be written again.
@@ -120,7 +117,7 @@ impl Map {
             stage: (0..blocks).map(stage).collect(),
             erases: vec![0; blocks as usize],
             planes: (0..shape.planes).map(plane).collect(),
-            most: most(&shape),
+            most: (shape.blocks - OPEN) * shape.block_units(),
             shape,
             initial,
         }

@@ -279,6 +279,7 @@ impl Medium {
         job.reads -= 1;
         if job.reads == 0 && !self.program(now, name) {
             self.stalled.push_back(name);
+            self.look_at_all(now);
         }
     }
 
@@ -330,8 +331,8 @@ impl Medium {
         self.collection.look(now, plane, &mut works);
     }
 
-    /// Units are gone: planes that had nothing to collect may have now.
-    pub(super) fn trimmed(&mut self, now: Instant) {
+    /// Units are gone, or a page waits: planes that had nothing to collect may have now, also as what they held was written elsewhere.
+    pub(super) fn look_at_all(&mut self, now: Instant) {
         for plane in 0..self.shape.planes {
             self.look(now, plane);
         }
@@ -389,6 +390,9 @@ impl Medium {
                 if !self.program(now, job) {
                     self.stalled.push_back(job);
                 }
+            }
+            if !self.stalled.is_empty() {
+                self.look_at_all(now);
             }
         }
     }

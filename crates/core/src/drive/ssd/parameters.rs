@@ -321,7 +321,7 @@ impl SsdParameters {
         let (start, _) = self.thresholds();
         let spare = OPEN + 1 + start;
         let room = shape.blocks.saturating_sub(spare) * shape.block_units();
-        let held = room.min(map::most(&shape));
+        let held = room.min(map::collectable(&shape));
         let planes = u64::from(shape.planes);
         let most = planes * u64::from(held.saturating_sub(shape.units)) * unit;
         if blocks == 0 || blocks > most || !blocks.is_multiple_of(unit) {

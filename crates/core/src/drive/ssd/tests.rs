@@ -538,32 +538,3 @@ fn the_largest_drive_of_its_file_goes_on_when_pages_hold_little() {
         drive.medium().map.audit();
     }
 }
-
-/// Blocks of which all pages but the last are full, and that one holds a unit, are those that are just not worth collecting.
-#[test]
-fn a_plane_takes_no_more_than_leaves_a_block_that_is_worth_collecting() {
-    for (blocks, pages, units) in [(14, 1, 4), (30, 2, 4), (14, 4, 4), (200, 4, 2)] {
-        let shape = Geometry {
-            dies: 1,
-            planes: 1,
-            blocks,
-            pages,
-            units,
-            capacity: blocks * pages * units,
-            ..SHAPE
-        };
-        let mut map = Map::new(shape, Initial::new(State::Empty, shape, (2, 2)));
-        let (mut unit, mut page) = (0, 0);
-        while map.has_room(0) {
-            page += 1;
-            let count = if page % pages == 0 { 1 } else { units };
-            map.write(0, Stream::Host, unit..unit + count);
-            unit += count;
-        }
-        let goes_on = map.has_page(0, Stream::Host) || map.victim(0).is_some();
-        assert!(
-            goes_on,
-            "{blocks} blocks of {pages} pages of {units} units hold {unit}"
-        );
-    }
-}
