@@ -131,13 +131,18 @@ impl Memory {
         self.lines.counts.read_hits += u64::from(is_hit);
         self.lines.counts.read_misses += u64::from(!is_hit);
         if is_hit {
-            let buffer = self.buffer.as_ref();
-            let time = match buffer.filter(|_| self.lines.lent > before) {
-                Some(buffer) => buffer.read_time().max(self.hit_time),
-                None => self.hit_time,
-            };
-            self.answer_later(now, time, asked);
+            self.answer_hit(now, asked, before);
         }
+    }
+
+    /// All of a read is there; `before` it the write buffer had answered for so many pages.
+    fn answer_hit(&mut self, now: Instant, asked: u32, before: u64) {
+        let buffer = self.buffer.as_ref();
+        let time = match buffer.filter(|_| self.lines.lent > before) {
+            Some(buffer) => buffer.read_time().max(self.hit_time),
+            None => self.hit_time,
+        };
+        self.answer_later(now, time, asked);
     }
 
     /// A request waits for the jobs that bring these pages.
