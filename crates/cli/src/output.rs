@@ -24,7 +24,7 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let written = out.write_all(bytes).and_then(|()| out.flush());
     match written {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) if has_no_reader(&error) => Ok(()),
         Err(error) => Err(Failure::Input(format!("standard output: {error}"))),
         Ok(()) => Ok(()),
     }

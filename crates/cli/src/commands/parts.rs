@@ -1,5 +1,6 @@
 //! `nearslot list` and `nearslot show`: everything there is to say comes from the parts' own cards.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use nearslot_core::config::{KINDS, Kinds};
@@ -266,12 +267,9 @@ fn find(kinds: Kinds, name: &str) -> Result<Vec<(Kind, Card)>, ConfigError> {
         return Ok(found);
     }
     // Several kinds have a part of the same name.
-    let mut names: Vec<&str> = Vec::new();
-    for name in &known {
-        if !names.contains(&name.as_str()) {
-            names.push(name);
-        }
-    }
+    let mut told = BTreeSet::new();
+    let names = known.iter().map(String::as_str);
+    let names: Vec<&str> = names.filter(|name| told.insert(*name)).collect();
     Err(ConfigError::unknown("name", bare, &names))
 }
 

@@ -135,7 +135,7 @@ impl Memory {
         }
     }
 
-    /// All of a read is there; `before` it the write buffer had answered for so many pages.
+    /// All of a read is there. `before` it came reads had got so many pages from the write buffer.
     fn answer_hit(&mut self, now: Instant, asked: u32, before: u64) {
         let buffer = self.buffer.as_ref();
         let time = match buffer.filter(|_| self.lines.lent > before) {

@@ -6,10 +6,16 @@ use super::FileSystem;
 use super::files::Key;
 use super::flush::Goes;
 use super::shape::MINI_GROUPS;
-use crate::outcome::Number;
+use crate::outcome::{Number, Run};
 
 /// The key of these measures.
 pub const KEY: &str = "filesystem";
+
+/// Whether the log of a run wrote nothing any more before all was on the medium.
+pub fn gave_up(run: &Run) -> bool {
+    let count = run.measure(KEY, "gave_up");
+    count.is_some_and(|count| count.value() > 0.0)
+}
 
 const FIXED: usize = 22;
 

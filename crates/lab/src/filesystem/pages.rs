@@ -92,8 +92,7 @@ impl Pages {
         let since = page.since.take().expect("it is dirty");
         assert!(!page.writing, "{key:?} is on its way out");
         page.writing = true;
-        self.dirty.remove(&since);
-        self.data.remove(&since);
+        self.leave(since);
         since
     }
 
@@ -121,8 +120,7 @@ impl Pages {
         let again = self.end(key);
         if again {
             let later = self.pages[&key].since.expect("it is dirty");
-            self.dirty.remove(&later);
-            self.data.remove(&later);
+            self.leave(later);
         } else {
             self.cleaned -= 1;
         }
@@ -138,16 +136,21 @@ impl Pages {
         again
     }
 
+    /// What is dirty since then does not wait any more.
+    fn leave(&mut self, since: u64) {
+        self.dirty.remove(&since);
+        self.data.remove(&since);
+    }
+
     /// It needs not be written any more; whether it is on its way out all the same.
     pub(super) fn forget(&mut self, key: Key) -> bool {
         let Some(page) = self.pages.get_mut(&key) else {
             return false;
         };
-        if let Some(since) = page.since.take() {
-            self.dirty.remove(&since);
-            self.data.remove(&since);
+        let (since, writing) = (page.since.take(), page.writing);
+        if let Some(since) = since {
+            self.leave(since);
         }
-        let writing = page.writing;
         if !writing {
             self.pages.remove(&key);
             self.cleaned += 1;

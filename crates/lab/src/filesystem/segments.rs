@@ -135,19 +135,19 @@ impl Segments {
         if let Some(counted) = self.counted.get() {
             return counted;
         }
-        let runs = self
-            .open
-            .runs(0..self.size * self.count(), self.size / SHORT);
-        let counted = runs.map(|run| run.end - run.start).sum();
+        let counted = self.runs(self.short()).map(|run| run.end - run.start).sum();
         self.counted.set(Some(counted));
         counted
     }
 
     /// Open runs of at least so many blocks.
     pub(super) fn open_runs(&self, least: u64) -> Vec<Range<u64>> {
+        self.runs(least).collect()
+    }
+
+    fn runs(&self, least: u64) -> impl Iterator<Item = Range<u64>> {
         let runs = self.open.runs(0..self.size * self.count(), least);
         runs.map(|run| self.first + run.start..self.first + run.end)
-            .collect()
     }
 
     /// These blocks are used from now on.

@@ -2,19 +2,13 @@
 //!
 //! Their requests are others in each run, so means of requests are not compared.
 
-use crate::filesystem::KEY;
+use crate::filesystem::{KEY, gave_up};
 use crate::number::seconds;
 use crate::outcome::Run;
 
 /// When all was done and written, if it was.
 fn done(run: &Run) -> Option<f64> {
     run.measure(KEY, "work_s").map(|number| number.value())
-}
-
-/// Whether it is a log that wrote nothing any more before that.
-fn gave_up(run: &Run) -> bool {
-    let count = run.measure(KEY, "gave_up");
-    count.is_some_and(|count| count.value() > 0.0)
 }
 
 /// Whether all of these are runs of file systems.

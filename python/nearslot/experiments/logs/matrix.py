@@ -19,7 +19,8 @@ from ..range_writes import allocator, files
 from ..range_writes.allocator import DRIVES, OLD, REQUEST_KIB
 from ..statement import Found, Statement
 from ..table import Cell, Table, simulated
-from ..verdict import Check, Gate, Kind, Mean, Where, above, at_least, at_most, exactly
+from ..verdict import Check, Gate, Kind, Where, above, at_least, at_most, exactly
+from ..ways import Point, dots, longer, on_average, spread
 from .options import Options
 
 IN_ROW, OFFERS = "log", "log that offers"
@@ -54,9 +55,6 @@ LOADS: Mapping[str, Mapping[str, object]] = {
 UPDATES = (UNIFORM, HOT)
 
 CLEARLY, READS_MOST, MOVES_MOST = 0.10, 0.02, 0.05
-
-Point = tuple[str, Where]
-"""The name of a cell, and its marks."""
 
 
 def points(
@@ -126,11 +124,6 @@ def cells(options: Options) -> list[Cell]:
     return list(all_())
 
 
-def longer(table: Table, key: str, where: Where, *, way: str, base: str) -> Mean:
-    """By which share a number of one way is above that of another."""
-    return table.lead(key, {"way": way}, {"way": base}, **where)
-
-
 def present(table: Table, all_: Sequence[Point]) -> list[Point]:
     """Those cells that were run: a quick run has not all of them."""
     found = {tuple(row[key] for key in ("on", "used", "load")) for row in table.rows}
@@ -167,33 +160,16 @@ def compared(
     return cells, checks
 
 
-def on_average(table: Table, key: str, all_: Sequence[Point], *, way: str, base: str) -> Mean:
-    """The same as a geometric mean over cells, by those seeds that all of them have."""
-    columns = [(key, {**where, "way": one}) for one in (way, base) for _, where in all_]
-
-    def mean(*values: float) -> float:
-        theirs, ours = values[: len(all_)], values[len(all_) :]
-        logs = (math.log(one / own) for one, own in zip(theirs, ours, strict=True))
-        return math.exp(sum(logs) / len(all_)) - 1
-
-    return table.each(mean, *columns)
-
-
 def summary(table: Table, key: str, all_: Sequence[Point], *, way: str, base: str) -> str:
     """A number of one way to that of another: in how many cells above, mean, least, most."""
     cells, _ = compared(table, all_, way=way, base=base)
     whole = written(table)
     found = ((longer(whole, key, where, way=way, base=base).value, name) for name, where in cells)
-    leads = sorted(found)
+    leads = list(found)
     if not leads:
         return f"no run with {way} and {base} has all written"
     mean = math.exp(sum(math.log1p(lead) for lead, _ in leads) / len(leads)) - 1
-    (least, of_least), (most, of_most) = leads[0], leads[-1]
-    count = sum(lead > 0 for lead, _ in leads)
-    return (
-        f"{key} of {way} is above that of {base} in {count} of {len(leads)} cells, by {mean:+.1%} "
-        f"on average, from {least:+.1%} ({of_least}) to {most:+.1%} ({of_most})"
-    )
+    return f"{key} of {way} is above that of {base} {spread(leads, mean)}"
 
 
 def judged(
@@ -341,15 +317,12 @@ def draw(outcome: Outcome, path: Path) -> None:
         "amplification": ("blocks written to each that changed", OVER),
     }
     for panel, (key, (title, all_)) in zip(figure.subplots(1, 3), shown.items(), strict=True):
-        for row, other in enumerate(others):
+        rows = []
+        for other in others:
             cells, _ = compared(table, present(table, all_), way=other, base=OFFERS)
             found = [longer(whole, key, at, way=other, base=OFFERS).value + 1 for _, at in cells]
-            panel.plot(found, [row] * len(found), "o", alpha=0.4)
-        panel.axvline(1, color="black", linewidth=0.8)
-        panel.set_xscale("log")
-        panel.set_yticks(range(len(others)), others)
-        panel.set_xlabel("times that of the log that offers")
-        panel.set_title(title, fontsize=9)
+            rows.append((other, found))
+        dots(panel, rows, label="times that of the log that offers", title=title)
     figure.savefig(path)
 
 

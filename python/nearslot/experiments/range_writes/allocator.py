@@ -8,16 +8,17 @@ mechanics alone have no read-ahead, and would punish whoever lays out files in a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
 from ...scenario import Scenario, part
+from .. import ways
 from ..frame import Experiment, Outcome
 from ..statement import Found, Statement
 from ..table import Cell, Table, simulated
 from ..verdict import Check, Gate, Kind, Mean, Where, above, at_least, at_most
+from ..ways import Point
 from . import files
 from .options import Options
 
@@ -48,9 +49,6 @@ REQUEST_KIB = 1_280
 """The most that a request has in Linux today, for all ways alike."""
 
 CLEARLY, READS_MOST = 0.10, 0.02
-
-Point = tuple[str, Where]
-"""The name of a cell, and its marks."""
 
 
 def is_read(where: Where) -> bool:
@@ -93,19 +91,12 @@ def cells(options: Options) -> list[Cell]:
 
 def longer(table: Table, key: str, where: Where, other: str) -> Mean:
     """By which share something takes longer in another way than in ours."""
-    return table.lead(key, {"way": other}, {"way": OURS}, **where)
+    return ways.longer(table, key, where, way=other, base=OURS)
 
 
 def on_average(table: Table, key: str, all_: Sequence[Point], other: str) -> Mean:
     """The same as a geometric mean over cells."""
-    columns = [(key, {**where, "way": way}) for way in (other, OURS) for _, where in all_]
-
-    def mean(*values: float) -> float:
-        theirs, ours = values[: len(all_)], values[len(all_) :]
-        logs = (math.log(one / own) for one, own in zip(theirs, ours, strict=True))
-        return math.exp(sum(logs) / len(all_)) - 1
-
-    return table.each(mean, *columns)
+    return ways.on_average(table, key, all_, way=other, base=OURS)
 
 
 def sooner(key: str, name: str) -> Callable[[Table], Found]:
@@ -150,14 +141,9 @@ def reads(table: Table, where: Where, other: str) -> Mean:
 
 def summary(table: Table, key: str, all_: Sequence[Point], other: str) -> str:
     """What a number of another way is to ours: the mean, the least and the most of all cells."""
-    leads = sorted((longer(table, key, where, other).value, name) for name, where in all_)
+    leads = [(longer(table, key, where, other).value, name) for name, where in all_]
     mean = on_average(table, key, all_, other).value
-    (least, at_least_), (most, at_most_) = leads[0], leads[-1]
-    count = sum(lead > 0 for lead, _ in leads)
-    return (
-        f"{key} of {other} is above ours in {count} of {len(leads)} cells, by {mean:+.1%} on "
-        f"average, from {least:+.1%} ({at_least_}) to {most:+.1%} ({at_most_})"
-    )
+    return f"{key} of {other} is above ours {ways.spread(leads, mean)}"
 
 
 def told(other: str, *, halves: Sequence[bool]) -> Callable[[Table], Found]:
@@ -243,14 +229,11 @@ def draw(outcome: Outcome, path: Path) -> None:
     titles = {"work_s": "until all is on the medium", "reread_s": "to read all files in a row"}
     for panel, (key, title) in zip(panels, titles.items(), strict=True):
         shown = [where for _, where in both if key == "work_s" or is_read(where)]
-        for row, other in enumerate((PAPER, CLASSIC, JOINED)):
-            times = [longer(table, key, where, other).value + 1 for where in shown]
-            panel.plot(times, [row] * len(times), "o", alpha=0.4)
-        panel.axvline(1, color="black", linewidth=0.8)
-        panel.set_xscale("log")
-        panel.set_yticks(range(3), (PAPER, CLASSIC, JOINED))
-        panel.set_xlabel("times as long as ours")
-        panel.set_title(title, fontsize=9)
+        others = {
+            other: [longer(table, key, where, other).value + 1 for where in shown]
+            for other in (PAPER, CLASSIC, JOINED)
+        }
+        ways.dots(panel, list(others.items()), label="times as long as ours", title=title)
     figure.savefig(path)
 
 

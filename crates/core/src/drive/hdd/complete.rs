@@ -215,7 +215,7 @@ impl Oracle for CompleteOracle {
         let mechanics = &self.twin.mechanics;
         if op == Op::Write {
             let soonest = self.writes(now, place.arm_position(), len);
-            return passes(self.twin.mechanics.spindle(), soonest, place.angle).since(from);
+            return passes(mechanics.spindle(), soonest, place.angle).since(from);
         }
         moves.since(from) + mechanics.positioning_time(moves, self.freed(op).arm, op, place)
     }

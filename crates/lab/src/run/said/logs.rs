@@ -1,13 +1,12 @@
 //! That a log gave up: it has no time at which all was on the medium, and who reads its other numbers has to know why.
 
-use crate::filesystem::KEY;
+use crate::filesystem;
 use crate::outcome::Run;
 use crate::warning::{Warning, WarningKind};
 
 /// That the log of a run wrote nothing any more before all was on the medium.
 pub(super) fn gave_up(run: &Run) -> Option<Warning> {
-    let count = |name: &str| run.measure(KEY, name).map_or(0.0, |count| count.value());
-    if count("gave_up") == 0.0 {
+    if !filesystem::gave_up(run) {
         return None;
     }
     let reason = match run.failed.values().sum::<u64>() {
@@ -24,6 +23,7 @@ pub(super) fn gave_up(run: &Run) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::filesystem::KEY;
     use crate::outcome::Number;
 
     fn warned(count: Option<u64>, failed: u64) -> Option<String> {

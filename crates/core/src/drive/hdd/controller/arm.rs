@@ -246,6 +246,7 @@ impl Controller {
         let spindle = mechanics.spindle();
         let from = self.now.max(self.stopped);
         let phase = spindle.phase(from);
+        let own = self.data_to_come();
         let mut best: Option<(Duration, u64, usize)> = None;
         for (since, index) in self.may_write() {
             let place = &self.buffer.at(index).place.1;
@@ -256,9 +257,9 @@ impl Controller {
             }
             let movement = mechanics.movement(self.arm, place.arm_position(), Op::Write);
             let movement = movement.max(least);
-            let begins = match self.data_of(index) {
+            let begins = match own.filter(|(own, _)| *own == index) {
                 None => movement + spindle.wait(spindle.after(phase, movement), place.angle),
-                Some(coming) => {
+                Some((_, coming)) => {
                     let arrives = from.max(coming.arm_ready) + movement;
                     let there = self.there(&coming, place.cylinder);
                     passes(spindle, [arrives, there], place.angle).since(from)

@@ -13,7 +13,7 @@
 use super::super::buffer::Match;
 use super::super::firmware::Firmware;
 use super::super::spindle::Spindle;
-use super::{Bus, Controller, Freed, Job};
+use super::{Bus, Controller, Freed};
 use crate::op::Op;
 use crate::units::{Angle, Duration, Instant};
 
@@ -102,10 +102,10 @@ impl Controller {
         }
     }
 
-    /// How the data of the command come that segment `index` is to be written with; nothing if that has some to begin with.
-    pub(super) fn data_of(&self, index: usize) -> Option<Coming> {
-        let own = |job: &&Job| job.op == Op::Write && job.segment == Some(index);
-        let job = self.job.as_ref().filter(own)?;
+    /// If the command is a write, its segment and how the data come that this is to be written with; nothing if it has some to begin with.
+    pub(super) fn data_to_come(&self) -> Option<(usize, Coming)> {
+        let job = self.job.as_ref().filter(|job| job.op == Op::Write)?;
+        let index = job.segment?;
         if job.meets == Match::Join || job.sent > job.first {
             return None;
         }
@@ -115,10 +115,11 @@ impl Controller {
             Bus::Burst(_) => job.burst.since,
             Bus::Idle | Bus::Hold | Bus::End(_) => self.now,
         };
-        Some(Coming {
+        let coming = Coming {
             from,
             arm_ready: job.arm_ready,
-        })
+        };
+        Some((index, coming))
     }
 
     /// When so many of these data are there that the command can be written at a cylinder.
