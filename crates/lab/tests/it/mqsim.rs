@@ -64,7 +64,7 @@ fn drive_of(configs: &[Row], name: &str, cached: bool) -> String {
          planes = 'apart'\nblocks_per_plane = {}\npages_per_block = {}\npage_kib = {page_kib}\nmap_kib = {page_kib}\n\
          allocation = 'by-address'\nread_us = {}\nprogram_us = {}\nerase_us = {}\nchannel_mb_s = {}\nunwritten = 'flash'\n\
          suspension = {{ program = false, erase = true, takes_us = {} }}\n\
-         collection = {{ start_percent = {}, urgent_percent = {} }}\n\
+         collection = {{ start_percent = {}, urgent_percent = {}, when_urgent = 'alone' }}\n\
          host = {{ mb_s = {}, full_duplex = true, command_us = 0, read_us = 0.5, write_us = 0.4 }}\n",
         capacity * (page_kib * 2.0) as u64,
         value("Flash_Channel_Count"),

@@ -5,7 +5,8 @@
 //! take no time of it that counts, then what was read, as dies wait with it, then what is to be programmed, each in the order in which it came. Were
 //! commands behind what was read, all dies of a channel would fall into step, and sense together and send together.
 //!
-//! A die that is free takes reads first, then programs, then what collection wants; where free blocks are nearly out, collection goes first. A
+//! A die that is free takes reads first, then programs, then what collection wants. Where free blocks are nearly out, collection is *urgent*:
+//! either the host is *paced*, and programs only as many pages as collection has made room for, or the die does nothing else until a block is free. A
 //! read may stop a program or an erase that is under way, if the chips can do that: the die needs a while to stop, does all reads that there
 //! are, and then goes on with what is left. Source: ONFI 5.1, and the order of the out-of-order scheduler of MQSim (Tavakkol et al., FAST
 //! 2018), which the reference runs come from.
@@ -98,7 +99,8 @@ enum Queue {
 
 impl Queue {
     const PLAIN: [Queue; 3] = [Queue::Reads, Queue::Programs, Queue::Collection];
-    const URGENT: [Queue; 3] = [Queue::Collection, Queue::Reads, Queue::Programs];
+    const PACED: [Queue; 3] = [Queue::Reads, Queue::Collection, Queue::Programs];
+    const ALONE: [Queue; 3] = [Queue::Collection, Queue::Reads, Queue::Programs];
 
     fn of(operation: &Operation) -> Queue {
         match (operation.owner, operation.what) {
@@ -141,8 +143,10 @@ struct Die {
     /// What was stopped, and what is left of it.
     stopped: Option<(u32, Duration)>,
     queues: [List; 3],
-    /// Planes of which collection goes first.
+    /// Planes of which collection is urgent.
     urgent: u32,
+    /// Pages that collection has made room for and the host has not programmed, since it is urgent.
+    earned: u32,
 }
 
 #[derive(Debug, Default)]
@@ -159,6 +163,8 @@ struct Channel {
 pub(super) struct Chips {
     shape: Geometry,
     times: Times,
+    /// Whether the host is paced while collection is urgent.
+    is_paced: bool,
     dies: Vec<Die>,
     channels: Vec<Channel>,
     operations: Vec<Operation>,
@@ -170,7 +176,7 @@ pub(super) struct Chips {
 }
 
 impl Chips {
-    pub(super) fn new(shape: Geometry, times: Times) -> Chips {
+    pub(super) fn new(shape: Geometry, times: Times, is_paced: bool) -> Chips {
         let die = |_| Die {
             phase: Phase::Idle,
             running: NONE,
@@ -180,10 +186,12 @@ impl Chips {
                 last: NONE,
             }; 3],
             urgent: 0,
+            earned: 0,
         };
         Chips {
             shape,
             times,
+            is_paced,
             dies: (0..shape.dies).map(die).collect(),
             channels: (0..shape.channels).map(|_| Channel::default()).collect(),
             operations: Vec::new(),
@@ -199,12 +207,29 @@ impl Chips {
         self.due.least()
     }
 
-    /// Collection of one more plane of a die goes first, or of one less.
+    /// Collection of one more plane of a die is urgent, or of one less.
     pub(super) fn urge(&mut self, die: u32, is_urgent: bool) {
-        let urgent = &mut self.dies[die as usize].urgent;
-        *urgent = urgent
+        let own = &mut self.dies[die as usize];
+        if own.urgent == 0 {
+            own.earned = 0;
+        }
+        own.urgent = own
+            .urgent
             .checked_add_signed(if is_urgent { 1 } else { -1 })
             .expect("what is not urgent any more was");
+    }
+
+    /// Collection has made room for so many pages of a die.
+    pub(super) fn earn(&mut self, die: u32, pages: u32) {
+        let own = &mut self.dies[die as usize];
+        if own.urgent > 0 {
+            own.earned += pages;
+        }
+    }
+
+    /// Whether a die does nothing but collection.
+    fn is_deaf(&self, die: u32) -> bool {
+        self.dies[die as usize].urgent > 0 && !self.is_paced
     }
 
     /// A die gets something to do. Its name, as long as it has not ended.
@@ -243,10 +268,10 @@ impl Chips {
 
     /// A program waits for its channel while a read comes: that goes first.
     fn put_back(&mut self, now: Instant, die: u32) {
-        let own = &mut self.dies[die as usize];
-        if own.urgent > 0 || own.stopped.is_some() {
+        if self.is_deaf(die) || self.dies[die as usize].stopped.is_some() {
             return;
         }
+        let own = &mut self.dies[die as usize];
         let name = std::mem::replace(&mut own.running, NONE);
         own.phase = Phase::Idle;
         let list = &mut own.queues[Queue::of(&self.operations[name as usize]) as usize];
@@ -262,6 +287,7 @@ impl Chips {
 
     /// Stops what a die does for a read, if it can.
     fn stop(&mut self, now: Instant, die: u32) {
+        let is_deaf = self.is_deaf(die);
         let own = &mut self.dies[die as usize];
         let stops = &self.times.stops;
         let what = self.operations[own.running as usize].what;
@@ -272,7 +298,7 @@ impl Chips {
         };
         let end = self.due.due(die as usize).expect("it works");
         let left = end.since(now);
-        if !may || own.urgent > 0 || left <= stops.takes {
+        if !may || is_deaf || left <= stops.takes {
             return;
         }
         own.stopped = Some((std::mem::replace(&mut own.running, NONE), left));
@@ -287,10 +313,12 @@ impl Chips {
         if own.phase != Phase::Idle {
             return;
         }
-        let order = match (own.stopped, own.urgent) {
-            (Some(_), _) => &Queue::PLAIN[..1],
-            (None, 0) => &Queue::PLAIN,
-            (None, _) => &Queue::URGENT,
+        let order = match own.stopped {
+            Some(_) => &Queue::PLAIN[..1],
+            None if own.urgent == 0 => &Queue::PLAIN,
+            None if !self.is_paced => &Queue::ALONE,
+            None if own.earned > 0 => &Queue::PLAIN,
+            None => &Queue::PACED,
         };
         let found = order
             .iter()
@@ -332,8 +360,11 @@ impl Chips {
     /// The channel of a die is free, and the die does what it waits for.
     fn begin(&mut self, now: Instant, die: u32) {
         let own = &mut self.dies[die as usize];
-        let bytes = u64::from(self.operations[own.running as usize].bytes);
-        let moves = Duration(bytes * self.times.byte_ps / 1_000);
+        let operation = &self.operations[own.running as usize];
+        let moves = Duration(u64::from(operation.bytes) * self.times.byte_ps / 1_000);
+        if own.phase == Phase::Wants && matches!(operation.owner, Owner::Job(_)) {
+            own.earned = own.earned.saturating_sub(1);
+        }
         let channel = self.shape.channel(die) as usize;
         let (phase, takes) = match own.phase {
             Phase::Asks => (Phase::Senses, self.times.read),
@@ -405,5 +436,75 @@ impl Chips {
             }
             other => panic!("a die is due that {other:?}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a die does, in order: two pages of the host, four operations of collection, and a read that comes last; collection makes room for
+    /// a page with its second operation.
+    fn order(is_paced: bool) -> String {
+        let shape = Geometry {
+            channels: 1,
+            dies: 1,
+            planes: 1,
+            blocks: 16,
+            pages: 8,
+            units: 1,
+            unit_blocks: 8,
+            capacity: 64,
+        };
+        let times = Times {
+            read: Duration::from_us(50),
+            program: Duration::from_us(400),
+            erase: Duration::from_us(2_000),
+            byte_ps: 2_500,
+            stops: Stops::default(),
+        };
+        let mut chips = Chips::new(shape, times, is_paced);
+        chips.earn(0, 1);
+        chips.urge(0, true);
+        let collection = Operation::new(What::Program, Owner::Plane(0), 4096);
+        for _ in 0..4 {
+            chips.push(Instant::ZERO, 0, collection);
+        }
+        for job in [0, 1] {
+            chips.push(
+                Instant::ZERO,
+                0,
+                Operation::new(What::Program, Owner::Job(job), 4096),
+            );
+        }
+        chips.push(
+            Instant::ZERO,
+            0,
+            Operation::new(What::Read, Owner::Slot(0), 4096),
+        );
+        let (mut order, mut collected) = (String::new(), 0);
+        while let Some(now) = chips.next_event() {
+            let Some((die, operation)) = chips.advance(now) else {
+                continue;
+            };
+            order.push(match operation.owner {
+                Owner::Plane(_) => 'c',
+                Owner::Job(_) => 'h',
+                _ => 'r',
+            });
+            collected += u32::from(operation.owner == Owner::Plane(0));
+            if operation.owner == Owner::Plane(0) && collected == 2 {
+                chips.earn(0, 1);
+            }
+            chips.go_on(now, die);
+        }
+        order
+    }
+
+    /// What was earned before collection was urgent is gone. Once collection has nothing more to do, the host goes on.
+    #[test]
+    fn while_collection_is_urgent_a_host_programs_what_was_earned_or_nothing() {
+        assert_eq!(order(true), "crchcch");
+        assert_eq!(order(false), "ccccrhh");
     }
 }

@@ -1,13 +1,17 @@
 //! Collection: what is valid of a block is moved elsewhere in its plane, and the block is erased.
 //!
-//! A plane collects while it has [`Collection::start`] free blocks or fewer, one block at a time and one operation at a time: a page that has
+//! A plane collects while it has [`Thresholds::start`] free blocks or fewer, one block at a time and one operation at a time: a page that has
 //! something valid is read, what came is written as soon as it makes a page, and so on. What the host asks of the die goes first, until the plane has
-//! [`Collection::urgent`] free blocks or fewer. What the host has written meanwhile is not moved.
+//! [`Thresholds::urgent`] free blocks or fewer. What the host has written meanwhile is not moved.
+//!
+//! A block of which `v` of `n` pages have to be written again makes room for `n - v`. The die is told of that room while the block is being
+//! collected, evenly over what is moved ([`Chips::earn`]): so a host that has to wait for collection waits for a few pages, not for a block.
 
 use super::chips::{Chips, Operation, Owner, What};
 use super::counts::Counts;
 use super::geometry::Geometry;
 use super::map::{Map, Stream};
+use super::thresholds::Thresholds;
 use crate::units::Instant;
 
 /// What a plane does about its free blocks.
@@ -21,16 +25,17 @@ struct Plane {
     /// Units in memory, and where they were.
     held: Vec<(u32, u32)>,
     is_urgent: bool,
+    /// Pages that what is valid of the victim makes, as it was chosen; those that have been written, and for how many room was told.
+    moves: u32,
+    moved: u32,
+    told: u32,
 }
 
 /// The collection of all planes.
 #[derive(Debug)]
 pub(super) struct Collection {
     shape: Geometry,
-    /// A plane with so many free blocks, or fewer, collects.
-    start: u32,
-    /// With so many, or fewer, before all else.
-    urgent: u32,
+    when: Thresholds,
     planes: Vec<Plane>,
 }
 
@@ -42,11 +47,10 @@ pub(super) struct Works<'a> {
 }
 
 impl Collection {
-    pub(super) fn new(shape: Geometry, start: u32, urgent: u32) -> Collection {
+    pub(super) fn new(shape: Geometry, when: Thresholds) -> Collection {
         Collection {
             shape,
-            start,
-            urgent,
+            when,
             planes: (0..shape.planes).map(|_| Plane::default()).collect(),
         }
     }
@@ -55,15 +59,17 @@ impl Collection {
     #[inline]
     pub(super) fn look(&mut self, now: Instant, plane: u32, works: &mut Works<'_>) {
         let free = works.map.free(plane);
-        if free > self.start && !self.planes[plane as usize].is_urgent {
+        if free > self.when.start && !self.planes[plane as usize].is_urgent {
             return;
         }
-        self.urge(plane, free <= self.urgent, works);
+        self.urge(plane, free <= self.when.urgent, works);
         let own = &mut self.planes[plane as usize];
-        if own.victim.is_none() && free <= self.start {
+        if own.victim.is_none() && free <= self.when.start {
             own.victim = works.map.victim(plane);
             own.page = 0;
-            if own.victim.is_some() {
+            if let Some(victim) = own.victim {
+                own.moves = works.map.valid(victim).div_ceil(self.shape.units);
+                (own.moved, own.told) = (0, 0);
                 self.step(now, plane, works);
             }
         }
@@ -93,12 +99,21 @@ impl Collection {
                 let victim = own.victim.take().expect("it was erased");
                 works.map.erased(victim);
                 works.counts.erases += 1;
+                let room = self.shape.pages - own.moved;
+                self.tell(plane, room, works);
                 self.look(now, plane, works);
                 return true;
             }
         }
         self.step(now, plane, works);
         false
+    }
+
+    /// The victim of a plane has made room for so many pages by now.
+    fn tell(&mut self, plane: u32, room: u32, works: &mut Works<'_>) {
+        let own = &mut self.planes[plane as usize];
+        works.chips.earn(self.shape.die(plane), room - own.told);
+        own.told = room;
     }
 
     /// The next operation of a plane that collects.
@@ -163,6 +178,11 @@ impl Collection {
         works.map.write(plane, Stream::Moved, units);
         works.counts.moved += count as u64;
         works.counts.programmed += u64::from(self.shape.units);
+        let own = &mut self.planes[plane as usize];
+        own.moved += 1;
+        let gain = u64::from(self.shape.pages - own.moves);
+        let room = gain * u64::from(own.moved) / u64::from(own.moves);
+        self.tell(plane, room as u32, works);
         let bytes = count as u32 * self.shape.unit_bytes();
         Some(Operation::new(What::Program, Owner::Plane(plane), bytes))
     }

@@ -258,9 +258,14 @@ impl Map {
         places.filter_map(|place| self.unit(place).map(|unit| (unit, place)))
     }
 
+    /// Units of a block that are valid.
+    pub(super) fn valid(&self, block: u32) -> u32 {
+        self.valid[block as usize]
+    }
+
     /// Whether nothing of a block is valid.
     pub(super) fn is_void(&self, block: u32) -> bool {
-        self.valid[block as usize] == 0
+        self.valid(block) == 0
     }
 
     /// A victim was erased.

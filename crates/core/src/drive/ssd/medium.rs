@@ -12,6 +12,7 @@ use super::geometry::Geometry;
 use super::map::{Map, Stream};
 use super::map_cache::{Asked, MapCache};
 use super::precondition::Initial;
+use super::thresholds::Thresholds;
 use crate::units::Instant;
 
 /// What of the map is moved for an entry.
@@ -82,7 +83,7 @@ pub(super) struct Plan {
     pub(super) shape: Geometry,
     pub(super) times: Times,
     pub(super) initial: Initial,
-    pub(super) thresholds: (u32, u32),
+    pub(super) thresholds: Thresholds,
     /// Units of a line of the map's cache, and lines that fit; none if all of the map is in memory.
     pub(super) map_lines: Option<(u32, u32)>,
     pub(super) by_address: bool,
@@ -94,15 +95,14 @@ pub(super) struct Plan {
 impl Medium {
     pub(super) fn new(plan: &Plan) -> Medium {
         let shape = plan.shape;
-        let (start, urgent) = plan.thresholds;
         Medium {
             map: Map::new(shape, plan.initial.clone()),
             map_cache: plan
                 .map_lines
                 .map(|(units, most)| MapCache::new(shape.capacity, units, most)),
             entries: Slab::new(),
-            chips: Chips::new(shape, plan.times),
-            collection: Collection::new(shape, start, urgent),
+            chips: Chips::new(shape, plan.times, plan.thresholds.is_paced),
+            collection: Collection::new(shape, plan.thresholds),
             buffer: Buffer::new(shape.capacity, plan.buffer.0),
             counts: Counts::default(),
             jobs: Vec::new(),

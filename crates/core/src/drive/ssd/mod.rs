@@ -14,6 +14,7 @@
 //! | [`map_cache`] | what of that is in memory |
 //! | [`lazy`] | arrays that store only what has changed |
 //! | [`precondition`] | what is there before a run |
+//! | [`thresholds`] | when blocks are collected |
 //! | [`collect`] | moving what is valid, and erasing |
 //! | [`buffer`] | what was written and is not on the medium |
 //! | [`medium`] | these together |
@@ -43,6 +44,7 @@ pub mod parameters;
 mod precondition;
 #[cfg(test)]
 mod tests;
+mod thresholds;
 
 use interface::{Host, SsdDrive};
 use medium::Plan;
@@ -78,7 +80,7 @@ impl SsdBlueprint {
         let units = (parameters.capacity_blocks / unit) as f64 * left;
         let units = (units as u32).max(1);
         let shape = parameters.geometry(units);
-        let (start, urgent) = parameters.thresholds();
+        let thresholds = parameters.thresholds();
         let state = match knobs.choice("precondition") {
             "empty" => State::Empty,
             "random" => State::Random,
@@ -113,8 +115,8 @@ impl SsdBlueprint {
             plan: Plan {
                 shape,
                 times,
-                initial: Initial::new(state, shape, (start, urgent)),
-                thresholds: (start, urgent),
+                initial: Initial::new(state, shape, thresholds),
+                thresholds,
                 map_lines: parameters.map_lines(),
                 by_address: parameters.allocation == Allocation::ByAddress,
                 reads_unwritten: parameters.unwritten == Unwritten::Flash,

@@ -7,6 +7,7 @@ use super::chips::{Stops, Times};
 use super::geometry::Geometry;
 use super::map::{self, OPEN};
 use super::map_cache::ENTRY_BYTES;
+use super::thresholds::Thresholds;
 use crate::registry::ConfigError;
 use crate::units::Duration;
 
@@ -162,8 +163,22 @@ pub struct MapCacheParameters {
 pub struct CollectionParameters {
     /// A plane of which so many percent of the blocks are free, or fewer, collects.
     pub start_percent: f64,
-    /// With so many percent, or fewer, before anything else.
+    /// With so many percent, or fewer, collection is urgent.
     pub urgent_percent: f64,
+    /// What a die does for the host then.
+    #[serde(default)]
+    pub when_urgent: WhenUrgent,
+}
+
+/// What a die does for the host while collection is urgent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhenUrgent {
+    /// Reads go first, and as many pages are programmed as collection makes room for.
+    #[default]
+    Paced,
+    /// Nothing, until a block is free.
+    Alone,
 }
 
 fn refused<T>(key: &str, value: impl ToString, allowed: &str) -> Result<T, ConfigError> {
@@ -318,8 +333,7 @@ impl SsdParameters {
     fn check_capacity(&self, blocks: u64) -> Result<(), ConfigError> {
         let unit = u64::from(self.map_kib) * 2;
         let shape = self.geometry(0);
-        let (start, _) = self.thresholds();
-        let spare = OPEN + 1 + start;
+        let spare = OPEN + 1 + self.thresholds().start;
         let room = shape.blocks.saturating_sub(spare) * shape.block_units();
         let held = room.min(map::collectable(&shape));
         let planes = u64::from(shape.planes);
@@ -371,16 +385,18 @@ impl SsdParameters {
         }
     }
 
-    /// Free blocks of a plane with which it begins to collect, and with which it does nothing else.
-    pub(super) fn thresholds(&self) -> (u32, u32) {
+    /// When planes collect.
+    pub(super) fn thresholds(&self) -> Thresholds {
         let of = |percent: f64| {
             let blocks = f64::from(self.blocks_per_plane) * percent / 100.0;
             (libm::floor(blocks) as u32).max(2)
         };
-        (
-            of(self.collection.start_percent),
-            of(self.collection.urgent_percent).min(of(self.collection.start_percent)),
-        )
+        let start = of(self.collection.start_percent);
+        Thresholds {
+            start,
+            urgent: of(self.collection.urgent_percent).min(start),
+            is_paced: self.collection.when_urgent == WhenUrgent::Paced,
+        }
     }
 
     /// Units of a line of the map's cache and lines that fit, if the map is not wholly in memory.

@@ -12,12 +12,13 @@
 //! permutation of all units of the plane says: a Feistel network of four rounds, walked until it stays in range (Black and Rogaway,
 //! "Ciphers with arbitrary finite domains", CT-RSA 2002). Collection had a pause in which it came to have its free blocks again.
 //!
-//! *saturated*: the same without a pause. A plane has one free block more than makes collection urgent (none more where that is when it begins), and
-//! another one is begun. How many pages of that are written goes evenly from none to nearly all over the planes: else all would run out of free pages
+//! *saturated*: the same without a pause. A plane has as many free blocks as make collection urgent, or one more where the host waits for it then (none
+//! more where that is when it begins), and another one is begun. How many pages of that are written goes evenly from none to nearly all over the planes: else all would run out of free pages
 //! at the same time, and the drive would stop.
 //! What was written to those begun blocks counts as overwritten since.
 
 use super::geometry::Geometry;
+use super::thresholds::Thresholds;
 use crate::rng::mix;
 
 /// Which state.
@@ -46,12 +47,12 @@ pub(super) struct Initial {
 }
 
 impl Initial {
-    /// A plane collects when it has `start` free blocks or fewer, before all else when it has `urgent`.
-    pub(super) fn new(state: State, shape: Geometry, (start, urgent): (u32, u32)) -> Initial {
+    pub(super) fn new(state: State, shape: Geometry, when: Thresholds) -> Initial {
         let unused = match state {
-            // One more is begun.
-            State::Saturated => (urgent + 2).min(start + 1),
-            State::Empty | State::Full | State::Random => start + 1,
+            // One of these is begun.
+            State::Saturated if when.is_paced => when.urgent + 1,
+            State::Saturated => (when.urgent + 2).min(when.start + 1),
+            State::Empty | State::Full | State::Random => when.start + 1,
         };
         let before = match state.is_scattered() {
             true => profile(&shape, shape.blocks - unused),
@@ -257,10 +258,18 @@ mod tests {
         capacity: 801,
     };
 
+    fn when(start: u32, urgent: u32) -> Thresholds {
+        Thresholds {
+            start,
+            urgent,
+            is_paced: false,
+        }
+    }
+
     #[test]
     fn every_unit_has_a_place_of_its_own_and_back_and_blocks_count_them() {
         for state in [State::Full, State::Random, State::Saturated] {
-            let initial = Initial::new(state, SHAPE, (1, 0));
+            let initial = Initial::new(state, SHAPE, when(1, 0));
             let mut valid = vec![0; (SHAPE.planes * SHAPE.blocks) as usize];
             let mut seen = vec![false; SHAPE.places() as usize];
             for unit in 0..SHAPE.capacity {
@@ -283,7 +292,7 @@ mod tests {
 
     #[test]
     fn after_random_writes_older_blocks_have_less_and_the_youngest_is_nearly_full() {
-        let initial = Initial::new(State::Random, SHAPE, (1, 0));
+        let initial = Initial::new(State::Random, SHAPE, when(1, 0));
         let valid: Vec<u32> = (0..10).map(|block| initial.valid(block)).collect();
         assert!(valid.is_sorted(), "{valid:?}");
         assert!(valid[9] >= 23 && valid[0] < 18, "{valid:?}");
@@ -291,12 +300,18 @@ mod tests {
 
     #[test]
     fn planes_of_a_saturated_drive_have_begun_apart() {
-        let initial = Initial::new(State::Saturated, SHAPE, (4, 1));
+        let initial = Initial::new(State::Saturated, SHAPE, when(4, 1));
         let mut begun: Vec<u32> = (0..4).map(|plane| initial.begun(plane)).collect();
         begun.sort_unstable();
         assert_eq!(begun, [0, 2, 4, 6]);
-        assert_eq!(initial.used(0), 9);
-        let random = Initial::new(State::Random, SHAPE, (4, 1));
+        assert_eq!(initial.used(0), 9, "one free block more than is urgent");
+        let is_paced = true;
+        let paced = Thresholds {
+            is_paced,
+            ..when(4, 1)
+        };
+        assert_eq!(Initial::new(State::Saturated, SHAPE, paced).used(0), 10);
+        let random = Initial::new(State::Random, SHAPE, when(4, 1));
         assert!((0..4).all(|plane| random.begun(plane) == 0));
     }
 

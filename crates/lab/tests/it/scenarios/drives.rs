@@ -102,7 +102,7 @@ fn flash(rng: &mut Rng) -> String {
             "collection",
             [
                 "{ start_percent = 0, urgent_percent = 0 }",
-                "{ start_percent = 5, urgent_percent = 5 }",
+                "{ start_percent = 5, urgent_percent = 5, when_urgent = 'alone' }",
                 "{ start_percent = 8, urgent_percent = 2 }",
             ],
         ),
