@@ -53,5 +53,11 @@ export default defineConfig({
     reportCompressedSize: false,
     rolldownOptions: { input: "page.html" },
   },
-  test: { include: ["src/**/*.test.ts", "tests/*.spec.ts"], testTimeout: 60_000, hookTimeout: 900_000 },
+  test: {
+    testTimeout: 60_000,
+    projects: [
+      { extends: true, test: { name: "unit", include: ["src/**/*.test.ts"] } },
+      { extends: true, test: { name: "browser", include: ["tests/*.spec.ts"], globalSetup: "tests/reports.ts" } },
+    ],
+  },
 });

@@ -1,15 +1,14 @@
-// A real browser and real reports: Rust writes the files, Chromium opens them from the disk, and everything it
-// complains about or asks the network for is kept.
+// A real browser and real reports: Chromium opens the files that `reports.ts` had written from the disk, and everything it complains about or asks
+// the network for is kept.
 
-import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll } from "vitest";
 
 import { note } from "./labels";
+import { root } from "./reports";
 
-export const root = fileURLToPath(new URL("../..", import.meta.url));
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 const FLAGS = [
   "--headless",
@@ -22,14 +21,21 @@ const FLAGS = [
   "--disable-sync",
 ];
 
-/** Makes the reports and starts the browser. */
-export async function start(): Promise<Browser> {
-  if (!existsSync(executablePath)) {
-    throw new Error(`there is no browser at ${executablePath}: install Chromium, or set CHROMIUM to its path`);
-  }
-  const test = ["test", "--quiet", "--workspace", "--test", "it", "report::page::reports_for_the_browser_test"];
-  execFileSync("cargo", test, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
-  return chromium.launch({ executablePath, args: FLAGS });
+/** Inks of reads and of writes on light ground. */
+export const READ = "#0072b2";
+export const WRITE = "#d55e00";
+
+let browser: Browser;
+
+/** Has the tests of a file in one browser, whose pages `open` makes. */
+export function inBrowser(): void {
+  beforeAll(async () => {
+    if (!existsSync(executablePath)) {
+      throw new Error(`there is no browser at ${executablePath}: install Chromium, or set CHROMIUM to its path`);
+    }
+    browser = await chromium.launch({ executablePath, args: FLAGS });
+  });
+  afterAll(() => browser.close());
 }
 
 /** A report as Rust wrote it. */
@@ -43,7 +49,7 @@ export interface Opened {
   trouble: string[];
 }
 
-export async function open(browser: Browser, file: string, options: BrowserContextOptions = {}): Promise<Opened> {
+export async function open(file: string, options: BrowserContextOptions = {}): Promise<Opened> {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
   const page = await context.newPage();
   await page.addInitScript(note);

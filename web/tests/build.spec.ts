@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "vite";
 import { expect, test } from "vitest";
 
-import { root } from "./browser";
+import { root } from "./reports";
 
 test("npm run build reproduces the committed page", async () => {
   const folder = mkdtempSync(join(tmpdir(), "nearslot-page-"));
