@@ -23,6 +23,12 @@ export function quantity(value: number | null | undefined): string {
   return sign + grouped(size.toFixed(decimals));
 }
 
+/** The same in a column whose unit is given: what is less than a thousandth of it is told as that. */
+export function short(value: number): string {
+  const size = Math.abs(value);
+  return size > 0 && size < 0.001 ? "< 0.001" : quantity(value);
+}
+
 /** A count, whole. */
 export function count(value: number): string {
   return grouped(String(value));

@@ -2,6 +2,11 @@
 
 import type { Run } from "./wire";
 
+/** Whether any request was answered: where none was, there are no times, and zeros would look like some. */
+export function hasAnswers(run: Run): boolean {
+  return run.requests > 0;
+}
+
 /** Whether the drives kept up with what was asked of them. */
 export function keptUp(run: Run): boolean {
   return run.queue_growth_rps === null;

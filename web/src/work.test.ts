@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 
+import { total } from "./bars";
 import type { Run } from "./wire";
-import { asksByAnswers, beginnings, fileCharts, hasFiles, hasTransactions, inLog, tookTime, total, transactionCharts } from "./work";
+import { asksByAnswers, beginnings, fileCharts, hasFiles, hasTransactions, inLog, tookTime, transactionCharts } from "./work";
 
 const run = (of: string, numbers: Record<string, number>, max_s: number | null = null) =>
   ({ measures: new Map([[of, new Map(Object.entries(numbers))]]), processes: max_s === null ? [] : [{ max_s }] }) as unknown as Run;

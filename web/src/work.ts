@@ -3,6 +3,7 @@
 // Which requests there are hangs on the answers, so response times of requests say nothing of who serves better. The names by which
 // these loads declare what they measured stand here alone. A measure that a run does not have is not shown.
 
+import { type Chart, chart, less, type Of, shown, stack, to } from "./bars";
 import { isHost } from "./host";
 import type { Run } from "./wire";
 
@@ -34,40 +35,6 @@ export function tookTime(run: Run): boolean {
   return run.processes.some(({ max_s }) => (max_s ?? 0) > 0);
 }
 
-/** Part of a bar. */
-export interface Part {
-  name: string;
-  of: (run: Run) => number | null;
-}
-
-/** Bars of one thing, one a run. */
-export interface Chart {
-  title: string;
-  unit: string;
-  /** What is to be known of it; nothing where the title says all. */
-  help: string;
-  /** Parts that are set beside each other in a bar; their sum is its length. */
-  parts: readonly Part[];
-  /** Said where a run has no such number. */
-  missing: string;
-}
-
-type Of = (run: Run) => number | null;
-
-const stack = (title: string, unit: string, help: string, parts: readonly Part[], missing = "none"): Chart => ({ title, unit, help, parts, missing });
-const chart = (title: string, unit: string, help: string, of: Of, missing?: string): Chart => stack(title, unit, help, [{ name: "", of }], missing);
-
-/** One number to each of another; none where there is no other. */
-const to = (one: Of, other: Of): Of => (run) => {
-  const [some, each] = [one(run), other(run)];
-  return some === null || each === null || each === 0 ? null : some / each;
-};
-
-const less = (one: Of, other: Of): Of => (run) => {
-  const [all, part] = [one(run), other(run)];
-  return all === null || part === null ? null : Math.max(all - part, 0);
-};
-
 /** Seconds until all was done and written, or transactions a second: what a run is there to tell. */
 export const WORK_S = ofFiles("work_s");
 export const TRANSACTIONS_S = ofTransactions("transactions_s");
@@ -94,7 +61,7 @@ const FILE_CHARTS: readonly Chart[] = [
 const rest = (name: string): Of => less(ofTransactions(`${name}_ms`), ofTransactions(`${name}_rotation_ms`));
 
 const TRANSACTION_CHARTS: readonly Chart[] = [
-  chart("Transactions", "a second", "Further right is better.", TRANSACTIONS_S),
+  { ...chart("Transactions", "a second", "", TRANSACTIONS_S), among: "Further right is better." },
   stack(
     "The two writes of a commit",
     "ms",
@@ -113,17 +80,6 @@ const TRANSACTION_CHARTS: readonly Chart[] = [
   chart("Commits waited for room in the journal", "s", "In all.", ofTransactions("log_wait_s")),
   chart("Pages written back", "pages", "", ofTransactions("pages_home")),
 ];
-
-/** Sum of the parts; null where none is there. */
-export function total({ parts }: Chart, run: Run): number | null {
-  const found = parts.map(({ of }) => of(run)).filter((value) => value !== null);
-  return found.length === 0 ? null : found.reduce((sum, value) => sum + value, 0);
-}
-
-/** Those of some charts that have something to show; the first always has. */
-function shown(charts: readonly Chart[], runs: readonly Run[]): Chart[] {
-  return charts.filter((one, index) => index === 0 || runs.some((run) => (total(one, run) ?? 0) > 0));
-}
 
 /** What runs of file systems measured. */
 export function fileCharts(runs: readonly Run[]): Chart[] {

@@ -1,7 +1,9 @@
 // A real browser and real reports: Chromium opens the files that `reports.ts` had written from the disk, and everything it complains about or asks
 // the network for is kept.
 
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
@@ -35,13 +37,48 @@ export function inBrowser(): void {
     }
     browser = await chromium.launch({ executablePath, args: FLAGS });
   });
-  afterAll(() => browser.close());
+  afterAll(async () => {
+    for (const file of files) rmSync(file);
+    await browser.close();
+  });
 }
 
 /** A report as Rust wrote it. */
 export function report(name: string): string {
   return `${process.env["CARGO_TARGET_DIR"] ?? `${root}/target`}/tmp/report/${name}.html`;
 }
+
+/** A run as it is in the data of a page. */
+export interface Told {
+  [key: string]: unknown;
+  load: string;
+  measures: Record<string, Record<string, number>>;
+  series: Record<string, number[]> | null;
+}
+
+/** What tests change in the data of a page. */
+export interface Data {
+  results: { runs: Told[]; verdict: { headline: string; rankings: unknown[] }; varied: unknown[]; runs_planned: number };
+  profile: Record<string, unknown> | null;
+}
+
+let made = 0;
+
+/** A report with other data, for the tests of a file that has `inBrowser`. */
+export function changed(name: string, change: (data: Data) => void): string {
+  const data = /(<script[^>]*type="application\/json"[^>]*>)([^]*?)(<\/script>)/;
+  const written = readFileSync(report(name), "utf8").replace(data, (_all, head: string, text: string, foot: string) => {
+    const all = JSON.parse(text) as Data;
+    change(all);
+    return head + JSON.stringify(all).replaceAll("<", "\\u003c") + foot;
+  });
+  const file = join(tmpdir(), `nearslot-changed-${process.pid}-${made++}.html`);
+  writeFileSync(file, written);
+  files.push(file);
+  return file;
+}
+
+const files: string[] = [];
 
 /** An open report, and what went wrong while it was open. */
 export interface Opened {

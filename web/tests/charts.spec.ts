@@ -3,7 +3,8 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
-import { inBrowser, inked, open, pixelsIn, pixelsOf, READ, report, settle, WRITE } from "./browser";
+import { changed, inBrowser, inked, open, pixelsIn, pixelsOf, READ, report, settle, WRITE } from "./browser";
+import { written } from "./labels";
 
 inBrowser();
 
@@ -194,6 +195,45 @@ describe("a drive with a write cache", () => {
       widths.push(Math.max(...reaches));
     }
     for (const width of widths) expect(width).toBeGreaterThan(0.9);
+    await page.context().close();
+  });
+});
+
+describe("a run on a single cylinder", () => {
+  test("has an axis with that cylinder alone", async () => {
+    const file = changed("sample", ({ results }) => {
+      for (const { series } of results.runs) {
+        for (const key of ["arm_from", "arm_cylinder"]) if (series) series[key] = series[key]!.map(() => 0);
+      }
+    });
+    const { page, trouble } = await open(file);
+    const words = await written(page, '#arm article[aria-label="The arm under sched=satf"] .plot canvas');
+    expect(words.filter((word) => !/^[0-9]+$|^(milli)?seconds/.test(word))).toEqual(["cylinder"]);
+    expect(words.slice(words.indexOf("cylinder") + 1)).toEqual(["0"]);
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe("service times", () => {
+  const heads = async (file: string) => {
+    const { page, trouble } = await open(file);
+    const found = await page.locator("#breakdown thead .part").allInnerTexts();
+    const told = await page.locator("#breakdown .rail").innerText();
+    expect(trouble).toEqual([]);
+    await page.context().close();
+    return { found, told };
+  };
+  test("have the parts that a drive has: one without an arm neither seeks nor waits", async () => {
+    const usual = await heads(report("sample"));
+    expect(usual.found).toEqual(["seek", "rotation", "transfer", "overhead"]);
+    expect(usual.told).toContain("moving the arm");
+    const file = changed("sample", ({ results }) => results.runs.forEach((run) => Object.assign(run, { seek_ms: 0, rotation_ms: 0, overhead_ms: 0.0004 })));
+    const flash = await heads(file);
+    expect(flash.found).toEqual(["transfer", "overhead"]);
+    expect(flash.told).not.toContain("moving the arm");
+    const { page } = await open(file);
+    expect(await page.locator("#breakdown tbody tr").first().innerText()).toContain("< 0.001");
     await page.context().close();
   });
 });

@@ -30,6 +30,14 @@ export function note(): void {
   };
 }
 
+/** The words of the first chart that a selector finds, in the order in which they were written. */
+export function written(page: Page, selector: string): Promise<string[]> {
+  return page.evaluate((selector) => {
+    const words = (globalThis as unknown as { wordsOf: WeakMap<HTMLCanvasElement, Word[]> }).wordsOf;
+    return (words.get(document.querySelector<HTMLCanvasElement>(selector)!) ?? []).map(({ text }) => text);
+  }, selector);
+}
+
 /** Words of charts that are seen which touch each other or leave their chart, and words under bars that touch. */
 export function touching(page: Page): Promise<string[]> {
   return page.evaluate(() => {
@@ -62,5 +70,49 @@ export function touching(page: Page): Promise<string[]> {
       pairs(axis.closest("section")!.id, boxes.filter(({ box }) => box[2] > box[0]));
     }
     return found;
+  });
+}
+
+/** Words of the page that stand on other words, on bars or on charts, and words that are cut off at the side. */
+export function overprinted(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    type Box = [left: number, top: number, right: number, bottom: number];
+    interface Thing {
+      text: string;
+      of: Element;
+      box: Box;
+    }
+    /** Letters may reach into the line above or below by so much, in CSS pixels. */
+    const SLACK = 3;
+    /** Words that nobody sees, that float above the page, that may be scrolled to, or that stand on a bar on purpose. */
+    const APART = ".sr, .readout, .scroll, .legend, .mark, svg, script, option";
+    const meet = (one: Box, other: Box) => [0, 1].every((side) => one[side]! + SLACK < other[side + 2]! && other[side]! + SLACK < one[side + 2]!);
+    const found: string[] = [];
+    const where = (of: Element) => of.closest("section")?.id ?? of.closest("header, main, footer")?.tagName.toLowerCase() ?? "";
+    for (const part of document.querySelectorAll("header, main > *, footer")) {
+      const words: Thing[] = [];
+      const walk = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
+      while (walk.nextNode()) {
+        const [text, of] = [walk.currentNode.textContent!.trim(), walk.currentNode.parentElement!];
+        if (!text || of.closest(APART) || !of.checkVisibility({ visibilityProperty: true })) continue;
+        const range = document.createRange();
+        range.selectNodeContents(walk.currentNode);
+        for (const { left, top, right, bottom } of range.getClientRects()) {
+          if (right - left > 1) words.push({ text, of, box: [left, top, right, bottom] });
+        }
+        const cut = of.closest(".label, nav");
+        if (cut && cut.clientWidth > 0 && cut.scrollWidth > cut.clientWidth) found.push(`${where(of)}: ${text} is cut`);
+      }
+      const drawn: Thing[] = [...part.querySelectorAll("canvas, .gaps i, .stack, .interval, .track > .mean")].map((of) => {
+        const { left, top, right, bottom } = of.getBoundingClientRect();
+        return { text: of.className || of.tagName.toLowerCase(), of, box: [left, top, right, bottom] };
+      });
+      words.forEach((one, index) => {
+        for (const other of [...words.slice(index + 1), ...drawn]) {
+          if (one.of !== other.of && meet(one.box, other.box)) found.push(`${where(one.of)}: ${one.text} on ${other.text}`);
+        }
+      });
+    }
+    return [...new Set(found)];
   });
 }

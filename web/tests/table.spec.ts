@@ -3,7 +3,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
-import { inBrowser, open, report, settle } from "./browser";
+import { changed, inBrowser, open, report, settle } from "./browser";
 
 inBrowser();
 
@@ -70,6 +70,38 @@ describe("the table", () => {
     expect(await page.locator('[data-column="Writes.mean.ms"]').count()).toBe(0);
     expect(await page.locator("#response, #time, #arm").count()).toBe(0);
     expect(await page.locator(".verdict").innerText()).toContain("Too few requests");
+    await page.context().close();
+  });
+});
+
+describe("a run that answered no request", () => {
+  const zero = { mean: 0, p50: 0, p95: null, p99: null, p999: null, max: 0, ci95: null, p99_ci95: null, p999_ci95: null };
+  const nothing = { requests: 0, warmup_requests: 0, operations: {}, response_ms: zero, wait_ms: zero, service_ms: zero, seek_ms: 0, rotation_ms: 0, transfer_ms: 0, overhead_ms: 0, series: null };
+  test("has no mean, where others have one", async () => {
+    const file = changed("transactions", ({ results }) => Object.assign(results.runs[2]!, nothing));
+    const { page, trouble } = await open(file);
+    const means = await column(page, "Response.mean.ms");
+    expect([means.length, means.indexOf("none"), means.lastIndexOf("none")]).toEqual([3, 2, 2]);
+    expect((await column(page, "Mean parts.wait.ms")).filter((cell) => cell === "none")).toHaveLength(1);
+    expect(await page.locator("#breakdown tbody tr").last().locator(".number").allInnerTexts()).toEqual(Array(4).fill("none"));
+    await page.locator(".grid .run button").last().click();
+    expect(await page.locator(".details").innerText()).toContain("No request was answered");
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+
+  test("has none alone", async () => {
+    const file = changed("transactions", ({ results }) => {
+      results.runs = [Object.assign(results.runs[2]!, nothing)];
+      Object.assign(results, { varied: [], runs_planned: 1 });
+      results.verdict.rankings = [];
+    });
+    const { page, trouble } = await open(file);
+    expect(await column(page, "Response.mean.ms")).toEqual(["none"]);
+    expect(await page.locator("#breakdown").count()).toBe(0);
+    // With one run there is nothing that is further right.
+    expect(await page.locator("main").innerText()).not.toContain("urther right");
+    expect(trouble).toEqual([]);
     await page.context().close();
   });
 });

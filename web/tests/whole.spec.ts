@@ -7,8 +7,8 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
-import { inBrowser, open, pixelsOf, report, settle } from "./browser";
-import { touching } from "./labels";
+import { changed, inBrowser, open, pixelsOf, report, settle } from "./browser";
+import { overprinted, touching } from "./labels";
 
 inBrowser();
 
@@ -41,11 +41,27 @@ describe("words of charts", () => {
   const names = ["sample", "full", "many", "growing", "hosts", "host-processes", "files", "log", "transactions", "cached", "figures", "capacity", "inspection", "hostile-inspection"];
   test.each(names)("of %s touch no other, and stay in their chart, at any width", async (name) => {
     const { page, trouble } = await open(report(name));
-    for (const width of [1400, 1000, 700, 420, 360]) {
+    for (const width of [1400, 1000, 700, 420, 360, 320]) {
       await page.setViewportSize({ width, height: 900 });
       await settle(page);
       await settle(page);
       expect(await touching(page), `${width} px`).toEqual([]);
+    }
+    expect(trouble).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe("words of the page", () => {
+  const names = ["sample", "full", "many", "growing", "hosts", "host-processes", "files", "log", "transactions", "taken", "cached", "figures", "capacity", "inspection"];
+  test.each(names)("of %s stand on nothing else, and are not cut, at any width", async (name) => {
+    const { page, trouble } = await open(report(name));
+    for (const width of [1600, 800, 420, 320]) {
+      await page.setViewportSize({ width, height: 900 });
+      await settle(page);
+      await settle(page);
+      expect(await overprinted(page), `${width} px`).toEqual([]);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
     }
     expect(trouble).toEqual([]);
     await page.context().close();
@@ -159,4 +175,17 @@ test("data of another layout are refused in words", async () => {
   expect(await page.locator("main").innerText()).toContain("the data have layout 6, this page reads layout 5");
   expect(trouble).toEqual([]);
   await page.context().close();
+});
+
+test("a trace that is shorter than a window has no peak of it", async () => {
+  const rate = async (peaks: Record<string, number | null>) => {
+    const { page, trouble } = await open(changed("sample", ({ profile }) => Object.assign(profile!, { rate_mean_rps: 60 }, peaks)));
+    const told = await page.locator(".findings div", { hasText: "Rate" }).innerText();
+    expect(trouble).toEqual([]);
+    await page.context().close();
+    return told.replace(/\s+/g, " ");
+  };
+  expect(await rate({ rate_peak_1s_rps: 80, rate_peak_100ms_rps: 90 })).toBe("Rate 60.00 /s mean; peak 80.00 /s over 1 s, 90.00 /s over 0.1 s");
+  expect(await rate({ rate_peak_1s_rps: null, rate_peak_100ms_rps: 90 })).toBe("Rate 60.00 /s mean; peak 90.00 /s over 0.1 s");
+  expect(await rate({ rate_peak_1s_rps: null, rate_peak_100ms_rps: null })).toBe("Rate 60.00 /s mean");
 });

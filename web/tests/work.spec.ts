@@ -3,7 +3,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
-import { inBrowser, open, pixelsOf, report } from "./browser";
+import { changed, inBrowser, open, pixelsOf, report } from "./browser";
 
 inBrowser();
 
@@ -46,6 +46,8 @@ describe("file systems", () => {
     // The drive's cache took all of it: of the arm there is no picture.
     expect(await page.locator("#arm").innerText()).toContain("No command of the stretch moved the arm");
     expect(await page.locator("#arm .plot").count()).toBe(1);
+    // What is drawn over time has its key all the same.
+    expect(await page.locator("#arm .arm-key span").allInnerTexts()).toEqual(["reads", "writes"]);
     expect(trouble).toEqual([]);
     await page.context().close();
   });
@@ -90,6 +92,14 @@ describe("hosts", () => {
     await page.context().close();
   });
 
+  test("say what is not up in full, however narrow", async () => {
+    const { page } = await open(report("hosts"), { viewport: { width: 320, height: 900 } });
+    const words = await page.locator("#processes .missing b").evaluateAll((all) => all.map((one) => [one.scrollWidth - one.clientWidth, one.scrollHeight - one.clientHeight, one.clientHeight - one.parentElement!.clientHeight]));
+    expect(words).toHaveLength(2);
+    for (const beyond of words.flat()) expect(beyond).toBeLessThanOrEqual(0);
+    await page.context().close();
+  });
+
   test("are neither ranked nor praised by means of requests", async () => {
     const { page } = await open(report("hosts"));
     expect(await page.locator("#ranking, #tradeoff").count()).toBe(0);
@@ -109,5 +119,26 @@ describe("hosts", () => {
     expect((await page.locator(".processes tbody tr").last().innerText()).replaceAll("\u202f", "")).toMatch(/^launch\s9\s1\syes\s1.340s/);
     expect(await page.locator(".streams").innerText()).toContain("13\u00a0X");
     await page.context().close();
+  });
+});
+
+describe("spares", () => {
+  test("that were rebuilt are told with how long it took, those that were not with what is left", async () => {
+    const counts = { spares_taken: 1, rebuilds: 1, rebuild_ms: 642_161, last_rebuild_ms: 647_179, rebuilt_blocks: 2_054_832, rebuild_left_blocks: 0 };
+    const file = changed("sample", ({ results }) => {
+      results.runs[0]!.measures = { ...results.runs[0]!.measures, place: counts };
+      results.runs[1]!.measures = { ...results.runs[1]!.measures, place: { ...counts, rebuilds: 0, rebuild_ms: 0, last_rebuild_ms: 0, rebuild_left_blocks: 604_416 } };
+    });
+    const { page, trouble } = await open(file);
+    const told = async (title: string) => (await page.locator(`#rebuilds article[aria-label="${title}"] b`).allInnerTexts()).filter((text) => text !== "none");
+    expect(await told("Rebuilt in")).toEqual(expect.arrayContaining(["642.2", "none was"]));
+    expect(await told("The last one was rebuilt at")).toContain("647.2");
+    expect(await told("Left at the end of the run")).toEqual(expect.arrayContaining(["0", "295.1"]));
+    expect(await page.locator(`#rebuilds [title="not by the end of the run 1\u202fdrives"]`).count()).toBe(1);
+    expect(trouble).toEqual([]);
+    await page.context().close();
+    const without = await open(report("sample"));
+    expect(await without.page.locator("#rebuilds").count()).toBe(0);
+    await without.page.context().close();
   });
 });

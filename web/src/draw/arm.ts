@@ -61,6 +61,11 @@ export function busiest(runs: readonly Run[]): number {
   return drives(runs).sort((one, other) => many(other) - many(one))[0] ?? 0;
 }
 
+/** Whether a run's drives have arms: they move to a cylinder, or wait for a platter on the first. */
+export function hasArm({ series }: Run): boolean {
+  return series !== null && [series.arm_cylinder, series.arm_seek_ms, series.arm_rotation_ms].some((list) => list.some((value) => value > 0));
+}
+
 /** Whether nothing of a command is time on the medium, although there is an arm. */
 function isWithoutArm(series: Series, index: number): boolean {
   return series.arm_seek_ms[index] === 0 && series.arm_rotation_ms[index] === 0 && series.arm_transfer_ms[index] === 0;
@@ -106,6 +111,9 @@ export function way(series: Series, drive: number): Way {
   return found;
 }
 
+/** Margin of a single cylinder, which still needs an axis. */
+const BESIDE = 1;
+
 /** The cylinders to which the arm of a drive goes in some runs, with a margin: in a part of the stretch, or where nothing is there in all of it. */
 export function used(runs: readonly Run[], drive: number, part: Extent | null): Extent {
   let [low, high] = [Infinity, -Infinity];
@@ -119,9 +127,13 @@ export function used(runs: readonly Run[], drive: number, part: Extent | null): 
     });
   }
   if (low > high) return part ? used(runs, drive, null) : [0, 1];
-  // A single cylinder still needs an axis.
-  const margin = Math.max((high - low) * 0.03, 1);
+  const margin = Math.max((high - low) * 0.03, BESIDE);
   return [low - margin, high + margin];
+}
+
+/** Places of an axis of cylinders that have words: of a single cylinder that one alone, as nothing was on those beside it. */
+export function named([low, high]: Extent): number[] | null {
+  return high - low <= 2 * BESIDE ? [(low + high) / 2] : null;
 }
 
 /** Milliseconds from a drive's command to its next, on average; null without commands. */
@@ -162,7 +174,8 @@ export function scene(way: Way, x: Extent, y: Extent, inks: ArmInks): Scene {
     }
     return best.index < 0 ? null : told(way, best.index, place(best.index), inks);
   };
-  return { x, y, draw, read };
+  const places = named(y);
+  return { x, y, draw, read, ...(places ? { named: places } : {}) };
 }
 
 function told(way: Way, index: number, height: number, inks: ArmInks): ReturnType<Scene["read"]> {

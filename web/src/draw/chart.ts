@@ -31,6 +31,8 @@ export interface AxisOptions {
   time?: number;
   /** Whether the unit stands before the label, in full, not behind it. */
   unitFirst?: boolean;
+  /** The label where the chart has no room for the whole of it. */
+  short?: string;
   log?: boolean;
   ticks?: (value: number) => string;
   /** Ticks at these places only. */
@@ -56,6 +58,8 @@ export interface Scene {
   x: Extent;
   y: Extent;
   draw: (pen: Pen) => void;
+  /** The only places of the y axis that have words, where not all have. */
+  named?: readonly number[];
   /** What is near the cursor, given in units of the axes. */
   read: (x: number, y: number, near: (x: number, y: number) => number) => Readout | null;
 }
@@ -81,6 +85,9 @@ export interface Chart {
   look: (part: Extent) => void;
   destroy: () => void;
 }
+
+/** Room around the axes, in CSS pixels. */
+const PADDING = { top: 10, right: 22 };
 
 /** Height of a line of the read-out, and of all that is not a line, in CSS pixels. */
 const READING = { line: 19, rest: 60 };
@@ -135,8 +142,19 @@ function settings(
 ): uPlot.Options {
   const font = `11px ${getComputedStyle(element).fontFamily}`;
   const widthOf = (plot: uPlot, text: string) => {
+    const { font: before } = plot.ctx;
     plot.ctx.font = font;
-    return plot.ctx.measureText(text).width;
+    const { width } = plot.ctx.measureText(text);
+    plot.ctx.font = before;
+    return width;
+  };
+  /** What an axis measures, in as many words as there is room for: they stand in the middle of it, and may be as wide as the room beside it allows. */
+  const measures = (plot: uPlot, at: number, which: AxisOptions) => {
+    const words = (label: string) => (which.time ? timeLabel(plot, at, { ...which, label }) : label);
+    const { width, height } = plot.bbox;
+    const room = at === 0 ? width / devicePixelRatio + 2 * PADDING.right : height / devicePixelRatio + 2 * PADDING.top;
+    const whole = words(which.label);
+    return which.short && widthOf(plot, whole) > room ? words(which.short) : whole;
   };
   const axis = (which: AxisOptions, size: number): uPlot.Axis => ({
     stroke: () => color("--ink-2"),
@@ -146,9 +164,11 @@ function settings(
     font,
     labelFont: font,
     // Without words, an axis is only the foot of its grid.
-    ...(which.label ? { label: which.time ? (plot: uPlot, at: number) => timeLabel(plot, at, which) : which.label, labelSize: 18, labelGap: 0, gap: 6, size: (plot: uPlot, values: string[] | null, at: number) => (at === 0 ? size : Math.max(size, ...(values ?? []).map((value) => widthOf(plot, value) + BESIDE))) } : { size: 12 }),
+    ...(which.label ? { label: (plot: uPlot, at: number) => measures(plot, at, which), labelSize: 18, labelGap: 0, gap: 6, size: (plot: uPlot, values: string[] | null, at: number) => (at === 0 ? size : Math.max(size, ...(values ?? []).map((value) => widthOf(plot, value) + BESIDE))) } : { size: 12 }),
     values: (plot: uPlot, splits: (number | null)[], at: number) => {
-      const words = which.time ? timeTicks(plot, splits, at, which) : splits.map((value) => label(which, value));
+      const named = at === 0 ? undefined : scene()?.named;
+      const all = which.time ? timeTicks(plot, splits, at, which) : splits.map((value) => label(which, value));
+      const words = all.map((word, index) => (named?.includes(splits[index]!) === false ? "" : word));
       return apart(words, splits, (value) => plot.valToPos(value, at === 0 ? "x" : "y"), (word) => (at === 0 ? widthOf(plot, word) + GAP : LINE));
     },
     ...(which.whole ? { incrs: WHOLE } : {}),
@@ -160,7 +180,7 @@ function settings(
     width: Math.max(element.clientWidth, 100),
     height: options.height,
     legend: { show: false },
-    padding: [10, 22, 0, 0],
+    padding: [PADDING.top, PADDING.right, 0, 0],
     scales: {
       x: { time: false, distr: options.x.log ? 3 : 1, range: (_plot, low, high) => [low, high] },
       // Zooming along x leaves y alone.

@@ -4,7 +4,7 @@ import type uPlot from "uplot";
 import { describe, expect, test } from "vitest";
 
 import { type FreeSpace, parse, type Payload, type Run } from "../wire";
-import { anyWay, busiest, drives, longest, pace, used, way, withoutArm } from "./arm";
+import { anyWay, busiest, drives, longest, named, pace, scene as armScene, used, way, withoutArm } from "./arm";
 import { apart, logLabels, logSplits, timeSteps } from "./chart";
 import { outline, scene as distributionScene } from "./distribution";
 import { closest, ends, extents } from "./figure";
@@ -15,6 +15,7 @@ import { decades } from "./octaves";
 import { aboveAxis, QUANTITIES, reach } from "./overtime";
 import { deepest } from "./queue";
 import { range, shade, value } from "./space";
+import { crosses, scene as tradeoffScene } from "./tradeoff";
 
 const read = (name: string) => parse(readFileSync(new URL(`../../fixtures/${name}.json`, import.meta.url), "utf8"));
 const runs: Run[] = (read("results") as { report: Payload }).report.results.runs;
@@ -34,6 +35,51 @@ describe("the course over time", () => {
     expect(top).toBeGreaterThan(49);
     expect(aboveAxis(lines([10, 20]), QUANTITIES[1]!)).toBeNull();
     expect(reach([], "queue").top).toBe(1);
+  });
+  test("leaves room for the words of a start above what is drawn", () => {
+    const [line] = lines([10, 50]);
+    const { run } = line!;
+    const starting = { ...line!, run: { ...run, series: { ...run.series, startups: [{ began_s: 0, up_s: 1 }] } } };
+    expect(reach([line!], "response_ms").top).toBeCloseTo(53, 9);
+    // A quarter of the height at least.
+    expect(50 / reach([starting], "response_ms").top).toBeLessThan(0.75);
+  });
+});
+
+describe("a label of throughput against latency", () => {
+  const box = { left: 10, right: 20, top: 10, bottom: 20 };
+  test("is crossed by lines that go through it, and by no other", () => {
+    const through: [number, number, number, number][] = [[0, 15, 30, 15], [15, 0, 15, 30], [0, 0, 30, 30], [12, 12, 14, 18]];
+    const past: [number, number, number, number][] = [[0, 5, 30, 5], [25, 0, 25, 30], [0, 25, 9, 15], [0, 0, 8, 8], [15, 0, 15, 9], [0, 18, 18, 36]];
+    const of = (lines: typeof through) => lines.map(([fromX, fromY, toX, toY]) => crosses(box, [fromX, fromY], [toX, toY]));
+    expect(of(through)).toEqual(through.map(() => true));
+    expect(of(past)).toEqual(past.map(() => false));
+  });
+
+  test("stands on no interval, be it the own one, and on no line", () => {
+    const run = (throughput_rps: number, mean: number, ci95: [number, number] | null) => ({ ...linear, throughput_rps, response_ms: { ...linear.response_ms, mean, ci95 } });
+    const look = { ink: "#000", dash: [], shape: "circle" as const };
+    /** Where labels stand on a chart of 200 by 200 pixels, each 60 wide and 16 high. */
+    const written = (traces: Parameters<typeof tradeoffScene>[0]) => {
+      const found: [number, number][] = [];
+      const nothing = () => {};
+      const ctx = new Proxy({}, { get: (_, key) => (key === "measureText" ? () => ({ width: 60 }) : key === "fillText" ? (_name: string, x: number, y: number) => found.push([x, y]) : nothing), set: () => true });
+      const pen = { ctx, x: (value: number) => value, y: (value: number) => 200 - value, scale: 1, seen: [0, 200], left: 0, right: 200, top: 0, bottom: 200 };
+      // Points need a browser: there are none here.
+      Object.assign(globalThis, { Path2D: class { arc() {} } });
+      tradeoffScene(traces, traces.flatMap(({ runs }) => runs), "", "").draw(pen as unknown as Parameters<ReturnType<typeof tradeoffScene>["draw"]>[0]);
+      return found.map(([x, y]) => ({ left: x, right: x + 60, top: y - 8, bottom: y + 8 }));
+    };
+    // Neither right nor left of the first point is room, above and below it is its interval.
+    const labels = written([{ name: "alone", look, runs: [run(30, 100, [60, 140])] }, { name: "wall", look, runs: [run(90, 30, [20, 180])] }]);
+    expect(labels).toHaveLength(2);
+    for (const label of labels) {
+      expect(crosses(label, [30, 60], [30, 140])).toBe(false);
+      expect(crosses(label, [90, 20], [90, 180])).toBe(false);
+    }
+    // The line comes from the left, and there is no room to the right.
+    const [joined] = written([{ name: "joined", look, runs: [run(20, 100, null), run(180, 100, null)] }]);
+    expect(crosses(joined!, [20, 100], [180, 100])).toBe(false);
   });
 });
 
@@ -156,6 +202,21 @@ describe("the arm's way", () => {
     expect(few[1] - few[0]).toBeLessThan(high - low);
     expect(used(runs, 0, [1e9, 2e9])).toEqual([low, high]);
     expect(deepest(runs)[1]).toBeGreaterThan(5);
+  });
+
+  test("names a single cylinder alone, and none where the arm stood still", () => {
+    const on = (cylinder: number) => {
+      const series = { ...linear.series!, arm_from: linear.series!.arm_from.map(() => cylinder), arm_cylinder: linear.series!.arm_cylinder.map(() => cylinder) };
+      return { ...linear, series };
+    };
+    for (const cylinder of [0, 1, 7_000]) {
+      const y = used([on(cylinder)], 0, null);
+      expect(y).toEqual([cylinder - 1, cylinder + 1]);
+      const inks = { read: "", write: "", path: "", wait: "", ground: "" } as unknown as Parameters<typeof armScene>[3];
+      expect(armScene(way(on(cylinder).series, 0), [0, 1], y, inks).named).toEqual([cylinder]);
+    }
+    expect(named(used(runs, 0, null))).toBeNull();
+    expect(named(used([], 0, null))!.some(Number.isInteger)).toBe(false);
   });
 });
 

@@ -38,7 +38,7 @@ export interface Line {
 export function overtime(element: HTMLElement, quantity: Quantity, last: boolean, words = quantity.title, height = 156): Chart {
   return chart(element, {
     title: [`${words} over time`, quantity.unit].filter(Boolean).join(", "),
-    x: { label: last ? "since the start of the measured part" : "", time: 1, unitFirst: true },
+    x: { label: last ? "since the start of the measured part" : "", short: "since the start", time: 1, unitFirst: true },
     y: quantity.key === "response_ms" ? { label: "mean", time: 1e-3 } : { label: quantity.unit, ticks: tick },
     height: last ? height + 36 : height,
     key: "time",
@@ -129,6 +129,8 @@ function upright({ ctx, top, bottom }: Pen, at: number): void {
 
 /** One interval so many times as high as the 99th percentile of all would flatten the others. */
 const OUTLIER = 5;
+/** How much higher an axis is than what is drawn; and where words of a start stand above that. */
+const ABOVE = { alone: 1.06, words: 1.45 };
 
 /** How far the axis goes, how many intervals lie above it, and how high the highest is. */
 export function reach(lines: readonly Line[], key: Quantity["key"]): { top: number; above: number; most: number } {
@@ -137,7 +139,8 @@ export function reach(lines: readonly Line[], key: Quantity["key"]): { top: numb
   all.sort((one, other) => one - other);
   const most = all.at(-1) ?? 0;
   const usual = all[Math.floor(0.99 * (all.length - 1))] ?? 0;
-  if (usual <= 0 || most <= OUTLIER * usual) return { top: most * 1.06 || 1, above: 0, most };
+  const room = lines.some(({ run }) => run.series!.startups.length > 0) ? ABOVE.words : ABOVE.alone;
+  if (usual <= 0 || most <= OUTLIER * usual) return { top: most * room || 1, above: 0, most };
   const top = 2 * usual;
   return { top, above: all.filter((value) => value > top).length, most };
 }

@@ -10,7 +10,7 @@ import { inside, lastAtMost, seen } from "./marks";
 export function queue(element: HTMLElement, label: string): Chart {
   return chart(element, {
     title: `Reads and writes in the system over time, ${label}`,
-    x: { label: "since the start of the measured part", time: 1, unitFirst: true },
+    x: { label: "since the start of the measured part", short: "since the start", time: 1, unitFirst: true },
     y: { label: "requests", ticks: tick },
     height: 150,
     key: "time",

@@ -14,7 +14,7 @@ export type Mode = "share" | "change";
 export function space(element: HTMLElement, label: string): Chart {
   return chart(element, {
     title: `Free slots by cylinder over time, ${label}`,
-    x: { label: "since the start of the measured part", time: 1, unitFirst: true },
+    x: { label: "since the start of the measured part", short: "since the start", time: 1, unitFirst: true },
     y: { label: "cylinder", ticks: tick, whole: true },
     height: 260,
     key: "time",

@@ -99,29 +99,40 @@ function whisker(pen: Pen, { run, look }: Spot): void {
   ctx.globalAlpha = 1;
 }
 
-/** Labels go right of their point, or left, above or below; where all are taken, the read-out has to do. */
+/**
+ * Labels go right of their point, or left, above or below it or its interval, or to one of the corners between; neither on points, lines or
+ * intervals nor on each other. Where all of this is taken, the read-out has to do.
+ */
 function labels(pen: Pen, traces: readonly Trace[], spots: readonly Spot[], ground: string, ink: string): void {
   const { ctx, scale } = pen;
   ctx.save();
   ctx.font = `${11 * scale}px ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, monospace`;
   ctx.textAlign = "left";
   ctx.textBaseline = "middle";
-  const taken = spots.map(({ run }) => {
+  const taken = spots.flatMap(({ run }) => {
     const [x, y, r] = [pen.x(run.throughput_rps), pen.y(run.response_ms.mean), RADIUS * scale];
-    return { left: x - r, right: x + r, top: y - r, bottom: y + r };
+    const { high, low } = reach(pen, run);
+    return [{ left: x - r, right: x + r, top: y - r, bottom: y + r }, { left: x - 2 * scale, right: x + 2 * scale, top: high, bottom: low }];
   });
+  const lines = traces.flatMap(({ runs }) => runs.slice(1).map((run, index) => [place(pen, runs[index]!), place(pen, run)] as const));
   for (const { name, runs } of traces) {
     const run = runs.at(-1)!;
     const width = ctx.measureText(name).width;
     const [x, y, gap, half] = [pen.x(run.throughput_rps), pen.y(run.response_ms.mean), 10 * scale, 8 * scale];
+    const { high, low } = reach(pen, run);
+    const [right, left, middle] = [x + gap, x - gap - width, x - width / 2];
     const places = [
-      [x + gap, y],
-      [x - gap - width, y],
-      [x - width / 2, y - 2 * gap],
-      [x - width / 2, y + 2 * gap],
+      [right, y],
+      [left, y],
+      [middle, Math.min(y - gap, high) - gap],
+      [middle, Math.max(y + gap, low) + gap],
+      [right, y - 2 * gap],
+      [left, y - 2 * gap],
+      [right, y + 2 * gap],
+      [left, y + 2 * gap],
     ] as const;
     const boxes = places.map(([left, middle]) => ({ left, right: left + width, top: middle - half, bottom: middle + half }));
-    const free = boxes.find((box) => fits(pen, box) && !taken.some((other) => overlap(box, other)));
+    const free = boxes.find((box) => fits(pen, box) && !taken.some((other) => overlap(box, other)) && !lines.some(([from, to]) => crosses(box, from, to)));
     if (free === undefined) continue;
     taken.push(free);
     ctx.lineWidth = 3 * scale;
@@ -131,6 +142,35 @@ function labels(pen: Pen, traces: readonly Trace[], spots: readonly Spot[], grou
     ctx.fillText(name, free.left, (free.top + free.bottom) / 2);
   }
   ctx.restore();
+}
+
+type Place = readonly [x: number, y: number];
+
+function place(pen: Pen, run: Run): Place {
+  return [pen.x(run.throughput_rps), pen.y(run.response_ms.mean)];
+}
+
+/** From where to where the interval of a run is drawn; its mean where it has none. */
+function reach(pen: Pen, { response_ms: { mean, ci95 } }: Run): { high: number; low: number } {
+  const [from, to] = ci95 !== null && ci95[0] > 0 ? ci95 : [mean, mean];
+  return { high: pen.y(to), low: pen.y(from) };
+}
+
+/** Whether a line goes through a box (Liang and Barsky, 1984: what each side leaves of it). */
+export function crosses({ left, right, top, bottom }: Box, [fromX, fromY]: Place, [toX, toY]: Place): boolean {
+  let [begin, end] = [0, 1];
+  const sides = [
+    [fromX - toX, fromX - left],
+    [toX - fromX, right - fromX],
+    [fromY - toY, fromY - top],
+    [toY - fromY, bottom - fromY],
+  ] as const;
+  for (const [step, room] of sides) {
+    if (step === 0 && room < 0) return false;
+    if (step < 0) begin = Math.max(begin, room / step);
+    if (step > 0) end = Math.min(end, room / step);
+  }
+  return begin < end;
 }
 
 interface Box {

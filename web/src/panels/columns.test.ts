@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 
 import type { Rank, Ranking, Run } from "../wire";
-import { bests, columns, fitted } from "./columns";
+import { bests, cell, columns, fitted, isShown } from "./columns";
 
 const mean = columns([]).find(({ group, name }) => group === "Response" && name === "mean")!;
 
 /** Runs by their means, and a ranking of each load by the standings of its runs. */
 function graded(loads: readonly (readonly [ms: number, standing: Rank["standing"]][])[]): ReadonlySet<number> {
   const all = loads.flat();
-  const runs = all.map(([ms]) => ({ response_ms: { mean: ms }, queue_growth_rps: null }) as Run);
+  const runs = all.map(([ms]) => ({ requests: 1, response_ms: { mean: ms }, queue_growth_rps: null }) as Run);
   let run = 0;
   const rankings = loads.map((load) => ({ ranks: load.map(([, standing]) => ({ run: run++, standing })) }) as Ranking);
   return bests(mean, runs, rankings);
@@ -33,4 +33,11 @@ test("times of a column share a unit in which they are no tiny numbers", () => {
   expect([told.name, told.unit, ...runs.map((one) => told.format(told.value(one)))]).toEqual(["filesystem work", "ms", "0.715", "42.10"]);
   expect(fitted(work!, [run(5)])).toBe(work);
   expect(fitted(files!, runs)).toBe(files);
+});
+
+test("a run that answered no request has no times, and says so", () => {
+  const run = (requests: number) => ({ requests, throughput_rps: 0, response_ms: { mean: 0, p95: null }, queue_growth_rps: null }) as unknown as Run;
+  const [rate, p95] = ["rate", "p95"].map((wanted) => columns([]).find(({ name }) => name === wanted)!);
+  expect([cell(mean, run(0)), cell(mean, run(5)), cell(p95!, run(5)), cell(rate!, run(0))]).toEqual(["none", "0", "\u2013", "0"]);
+  expect([isShown(mean, [run(0)]), isShown(p95!, [run(0)]), isShown(p95!, [run(5)])]).toEqual([true, false, false]);
 });

@@ -1,7 +1,7 @@
 // The columns of the table of numbers, in groups.
 
 import { count, fitting, quantity } from "../format";
-import { keptUp } from "../growth";
+import { hasAnswers, keptUp } from "../growth";
 import { HOST } from "../host";
 import type { Declared, Rank, Ranking, Run, Times } from "../wire";
 
@@ -17,6 +17,8 @@ export interface Column {
   format: (value: number | null) => string;
   /** Which end is good; `none` where neither is. */
   good: "low" | "high" | "none";
+  /** Whether it is of the requests that were answered, so that a run without any has none. */
+  ofRequests: boolean;
 }
 
 const STATISTICS: [keyof Omit<Times, "ci95" | "p99_ci95" | "p999_ci95">, string, string][] = [
@@ -32,7 +34,22 @@ const STATISTICS: [keyof Omit<Times, "ci95" | "p99_ci95" | "p999_ci95">, string,
 const ofAnswered = (key: keyof Times) => key === "mean" || key === "max";
 
 function column(group: string, name: string, unit: string, help: string, good: Column["good"], value: Column["value"]): Column {
-  return { key: `${group}.${name}.${unit}`, group, name, unit, help, value, good, format: quantity };
+  return { key: `${group}.${name}.${unit}`, group, name, unit, help, value, good, format: quantity, ofRequests: false };
+}
+
+/** A column of times of requests. */
+function times(group: string, name: string, help: string, value: Column["value"]): Column {
+  return { ...column(group, name, "ms", help, "low", (run) => (hasAnswers(run) ? value(run) : null)), ofRequests: true };
+}
+
+/** What is shown of a run. */
+export function cell(column: Column, run: Run): string {
+  return column.ofRequests && !hasAnswers(run) ? "none" : column.format(column.value(run));
+}
+
+/** Whether there is anything to show of some runs: of those without answers, that they have no mean. */
+export function isShown(column: Column, runs: readonly Run[]): boolean {
+  return runs.some((run) => column.value(run) !== null || (column.key === MEAN && !hasAnswers(run)));
 }
 
 /** A column of counts. */
@@ -90,19 +107,22 @@ export function bests(column: Column, runs: readonly Run[], rankings: readonly R
   return new Set(rankings.flatMap(ofLoad));
 }
 
+/** The mean of all, which every run has that answered anything. */
+const MEAN = "Response.mean.ms";
+
 const COLUMNS: readonly Column[] = [
   column("Throughput", "rate", "req/s", "Requests answered per second", "high", (run) => run.throughput_rps),
   column("Throughput", "data", "MB/s", "Megabytes read and written per second", "high", (run) => run.throughput_mb_s),
   ...STATISTICS.map(([key, name, help]) =>
-    column("Response", name, "ms", `${help} of response times, arrival to answer, of ${ofAnswered(key) ? "the requests that were answered" : "all requests"}`, "low", (run) => (keptUp(run) ? run.response_ms[key] : null)),
+    times("Response", name, `${help} of response times, arrival to answer, of ${ofAnswered(key) ? "the requests that were answered" : "all requests"}`, (run) => (keptUp(run) ? run.response_ms[key] : null)),
   ),
-  column("Reads", "mean", "ms", "Mean response time of reads that were answered", "low", (run) => (keptUp(run) ? (run.read_response_ms?.mean ?? null) : null)),
-  column("Reads", "p99", "ms", "99th percentile of reads", "low", (run) => (keptUp(run) ? (run.read_response_ms?.p99 ?? null) : null)),
-  column("Writes", "mean", "ms", "Mean response time of writes that were answered", "low", (run) => (keptUp(run) ? (run.write_response_ms?.mean ?? null) : null)),
-  column("Writes", "p99", "ms", "99th percentile of writes", "low", (run) => (keptUp(run) ? (run.write_response_ms?.p99 ?? null) : null)),
-  column("Flushes", "mean", "ms", "Mean response time of flushes that were answered", "low", (run) => run.flush_response_ms?.mean ?? null),
-  column("Mean parts", "wait", "ms", "Arrival to start on the drive", "low", (run) => run.wait_ms.mean),
-  column("Mean parts", "service", "ms", "Start on the drive to answer", "low", (run) => run.service_ms.mean),
+  times("Reads", "mean", "Mean response time of reads that were answered", (run) => (keptUp(run) ? (run.read_response_ms?.mean ?? null) : null)),
+  times("Reads", "p99", "99th percentile of reads", (run) => (keptUp(run) ? (run.read_response_ms?.p99 ?? null) : null)),
+  times("Writes", "mean", "Mean response time of writes that were answered", (run) => (keptUp(run) ? (run.write_response_ms?.mean ?? null) : null)),
+  times("Writes", "p99", "99th percentile of writes", (run) => (keptUp(run) ? (run.write_response_ms?.p99 ?? null) : null)),
+  times("Flushes", "mean", "Mean response time of flushes that were answered", (run) => run.flush_response_ms?.mean ?? null),
+  times("Mean parts", "wait", "Arrival to start on the drive", (run) => run.wait_ms.mean),
+  times("Mean parts", "service", "Start on the drive to answer", (run) => run.service_ms.mean),
   column("Drive", "busy", "%", "Share of the time that the drive was busy, spare time that it used among it", "none", (run) => run.utilisation * 100),
   column("Drive", "queue", "mean", "Mean number of requests in the system", "low", (run) => run.queue_mean),
   whole("Drive", "queue", "max", "Most requests in the system at once", "low", (run) => run.queue_max),
