@@ -6,12 +6,9 @@ fault changes some of them, as a fault of a scheduler, of the page cache or of a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import pytest
-
-from nearslot.experiments import ClaimVerdict, Kind
+from claims import Claims, ClaimTests, Fault, each, scaled
 from nearslot.experiments.bfq import (
     STUDY,
     ablations,
@@ -24,14 +21,9 @@ from nearslot.experiments.bfq import (
     variants,
     volumes,
 )
-from nearslot.experiments.statement import Found, Statement
-from nearslot.experiments.table import Row, Table
+from nearslot.experiments.table import Row
 
-SEEDS = (1, 2, 3)
 LIMIT_S = 60.0
-STATEMENTS = {one.id: (of.name, one) for of in STUDY.experiments for one in of.statements}
-
-Fault = Callable[[Row], None]
 
 IDLE_S = {"bash": 0.3, "xterm": 0.9, "lowriter": 4.0, "gnometerm": 0.6}
 
@@ -231,37 +223,12 @@ TABLES = {
     "bfq-costs": of_costs,
     "bfq-volumes": of_volumes,
 }
-
-
-def judged(name: str, fault: Fault | None = None) -> Found:
-    """What a statement says of the published numbers, with a fault."""
-    home, statement = STATEMENTS[name]
-    rows = TABLES[home]()
-    for row in rows:
-        if fault is not None:
-            fault(row)
-    seeded = [{**row, "seed": seed} for row in rows for seed in SEEDS]
-    return statement.judge(Table(seeded))
-
-
-def scaled(key: str, by: float, **where: object) -> Fault:
-    """A number is so many times as large at some points."""
-
-    def fault(row: Row) -> None:
-        if key in row and all(row.get(mark) == value for mark, value in where.items()):
-            row[key] *= by
-
-    return fault
+CLAIMS = Claims(study=STUDY, tables=TABLES)
 
 
 def up_after(took: float, **where: object) -> Fault:
     """A start-up is up in time."""
-
-    def fault(row: Row) -> None:
-        if all(row.get(mark) == value for mark, value in where.items()):
-            row.update(up=True, startup_s=took)
-
-    return fault
+    return each(lambda row: row.update(up=True, startup_s=took), **where)
 
 
 WRITER = {"device": setup.HITACHI, "load": setup.MIXED, "application": "lowriter", "sched": "bfq"}
@@ -297,7 +264,7 @@ FAULTS: list[tuple[str, Fault]] = [
     ("D2", scaled("mb_s", 2.0, sched="none")),
     ("D3", scaled("mb_s", 0.8, sched=sharing.PLAIN, device=setup.PLEXTOR)),
     ("W1", scaled("share", 0.8, weights="100:200")),
-    ("I2", lambda row: row.update(late_percent=5.0) if row.get("sched") == "bfq" else None),
+    ("I2", each(lambda row: row.update(late_percent=5.0), sched="bfq")),
     ("K-order", scaled("startup_s", 10.0, sched="bfq")),
     ("K-bfq-even", scaled("least_mb_s", 0.5)),
     ("K-bfq-even", scaled("most_mb_s", 2.0)),
@@ -327,48 +294,23 @@ FAULTS: list[tuple[str, Fault]] = [
     ("L3", scaled("others_ms", 0.6, how=volumes.BFQ_CLASS, volume="1")),
     *(
         (name, scaled("startup_s", 2.0))
-        for name in STATEMENTS
+        for name in CLAIMS.statements
         if name.startswith("K-") and not name.endswith(("order", "even", "readers"))
-        if "over" not in STATEMENTS[name][1].published
+        if "over" not in CLAIMS.statements[name][1].published
     ),
     *(
         (name, up_after(30.0, application="xterm-recorded"))
-        for name in STATEMENTS
-        if name.startswith("K-") and "over" in STATEMENTS[name][1].published
+        for name in CLAIMS.statements
+        if name.startswith("K-") and "over" in CLAIMS.statements[name][1].published
     ),
     *(
         (name, scaled("read_mb_s", 2.0))
-        for name in STATEMENTS
+        for name in CLAIMS.statements
         if name.startswith("K-") and name.endswith("readers")
     ),
 ]
 
-DECIDED = [name for name, (_, one) in STATEMENTS.items() if one.kind is not Kind.INFORMATION]
 
-
-@pytest.mark.parametrize("name", DECIDED)
-def test_a_claim_holds_on_published_numbers(name: str) -> None:
-    found = judged(name)
-    assert found.verdict is ClaimVerdict.HOLDS, [check.told() for check in found.checks]
-
-
-@pytest.mark.parametrize(
-    ("name", "fault"), FAULTS, ids=[f"{name}-{index}" for index, (name, _) in enumerate(FAULTS)]
-)
-def test_a_fault_turns_a_claim(name: str, fault: Fault) -> None:
-    assert judged(name, fault).verdict is ClaimVerdict.FAILS
-
-
-def test_every_claim_has_a_fault() -> None:
-    assert set(DECIDED) - {name for name, _ in FAULTS} == set()
-
-
-@pytest.mark.parametrize("name", sorted(set(STATEMENTS) - set(DECIDED)))
-def test_what_is_for_information_is_told(name: str) -> None:
-    assert judged(name).told
-
-
-def test_a_statement_names_its_home_once() -> None:
-    names = [one.id for of in STUDY.experiments for one in of.statements]
-    assert len(names) == len(set(names))
-    assert all(isinstance(one, Statement) for _, one in STATEMENTS.values())
+class TestClaims(ClaimTests):
+    claims = CLAIMS
+    faults = FAULTS

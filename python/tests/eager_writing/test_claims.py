@@ -6,12 +6,12 @@ changes some numbers, as a fault of a scheduler, of a placement or of a drive's 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
-from nearslot.experiments import ClaimVerdict, Kind
+from claims import SEEDS, Claims, ClaimTests, Fault, each, leveled, scaled, swapped
+from nearslot.experiments import ClaimVerdict
 from nearslot.experiments.eager_writing import (
     STUDY,
     fig1a,
@@ -27,27 +27,7 @@ from nearslot.experiments.eager_writing import (
 )
 from nearslot.experiments.eager_writing.arrays import Array
 from nearslot.experiments.eager_writing.disk import PUBLISHED
-from nearslot.experiments.statement import Found, Statement
 from nearslot.experiments.table import Row, Table
-
-SEEDS = (1, 2, 3)
-STATEMENTS = {one.id: one for of in STUDY.experiments for one in of.statements}
-
-Fault = Callable[[Row], None]
-
-
-def seeded(rows: Iterable[Row]) -> Table:
-    """Rows for some seeds, whose numbers differ by a thousandth."""
-    found = []
-    for row in rows:
-        for seed in SEEDS:
-            noise = 1 + (seed - 2) * 1e-3
-            numbers = {key: value for key, value in row.items() if key.startswith("=")}
-            marks = {key: value for key, value in row.items() if key not in numbers}
-            found.append(
-                {**marks, "seed": seed, **{key[1:]: of * noise for key, of in numbers.items()}}
-            )
-    return Table(found)
 
 
 def model_of_queue() -> list[Row]:
@@ -293,98 +273,24 @@ MODELS: dict[str, Callable[[], list[Row]]] = {
     "ew-own": of_own,
 }
 """Numbers with which every claim that can be tested holds."""
-HOME = {one.id: of.name for of in STUDY.experiments for one in of.statements}
-HALF_TESTED = {"A12", "F14"}
-UNTESTABLE = {"A9", "A11", "E8", "F15"}
-
-
-def judged(statement: Statement, fault: Fault | None = None) -> Found:
-    """What a claim comes to on its model, spoilt by a fault."""
-    rows = MODELS[HOME[statement.id]]()
-    if fault is not None:
-        for row in rows:
-            fault(row)
-    table = seeded(rows)
-    if statement.id in ("E5", "E6"):
-        table = Table(row for row in table.rows if "read_share" in row)
-    if statement.id == "E7":
-        table = Table(row for row in table.rows if "queue" in row)
-    return statement.judge(table)
-
-
-MODELLED = [one for one in STATEMENTS.values() if HOME[one.id] in MODELS]
-
-
-@pytest.mark.parametrize("statement", MODELLED, ids=lambda one: one.id)
-def test_a_claim_holds_on_numbers_that_are_as_it_says(statement: Statement) -> None:
-    found = judged(statement)
-    if statement.kind is Kind.INFORMATION:
-        assert not found.checks
-        assert found.told
-    elif statement.id in UNTESTABLE:
-        assert found.verdict is ClaimVerdict.UNTESTABLE
-    elif statement.id in HALF_TESTED:
-        assert found.verdict is ClaimVerdict.UNDECIDED
-        assert {check.verdict for check in found.checks} == {
-            ClaimVerdict.HOLDS,
-            ClaimVerdict.UNTESTABLE,
-        }
-    else:
-        assert found.verdict is ClaimVerdict.HOLDS, [
-            check.told() for check in found.checks if check.verdict is not ClaimVerdict.HOLDS
-        ]
-
-
-def scaled(key: str, by: float, **where: Any) -> Fault:  # noqa: ANN401 (marks of any kind)
-    """A fault that scales a number of some rows."""
-
-    def fault(row: Row) -> None:
-        if all(row.get(mark) == value for mark, value in where.items()) and f"={key}" in row:
-            row[f"={key}"] *= by
-
-    return fault
-
-
-def swapped(one: str, other: str) -> Fault:
-    """Two schedulers under each other's names."""
-
-    def fault(row: Row) -> None:
-        names = {one: other, other: one}
-        row["sched"] = names.get(row.get("sched", ""), row.get("sched"))
-
-    return fault
+CLAIMS = Claims(
+    study=STUDY,
+    tables=MODELS,
+    untabled=frozenset({"ew-models"}),
+)
 
 
 def breach(name: str, part: int = 0) -> Fault:
     """A decision against a rule."""
-
-    def fault(row: Row) -> None:
-        if row.get("rule") == name and row["part"] == part:
-            row["broken"] = 1
-
-    return fault
+    return each(lambda row: row.update(broken=1), rule=name, part=part)
 
 
-def leveled(key: str, value: float, **where: Any) -> Fault:  # noqa: ANN401 (marks of any kind)
-    """A fault that makes a number the same everywhere."""
-
-    def fault(row: Row) -> None:
-        if all(row.get(mark) == of for mark, of in where.items()) and f"={key}" in row:
-            row[f"={key}"] = value
-
-    return fault
-
-
-def slower_where_striped(row: Row) -> None:
+def slower_where_striped(rows: list[Row]) -> None:
     """Seeks that cost more, the more they are spread over drives."""
-    striped = fig2._factors(4).get(row["array"], (1, 1.0, 1.0))[1] >= 2
-    if row["case"] == "slow seeks" and striped:
-        row["=response_ms"] *= 2.0
-
-
-def short_runs(row: Row) -> None:
-    if "writes" in row:
-        row["writes"] = 100
+    for row in rows:
+        striped = fig2._factors(4).get(row["array"], (1, 1.0, 1.0))[1] >= 2
+        if row["case"] == "slow seeks" and striped:
+            row["=response_ms"] *= 2.0
 
 
 RPS, MS = "throughput_rps", "response_ms"
@@ -405,12 +311,12 @@ FAULTS: list[tuple[str, Fault]] = [
     ("C6", scaled("seek_ms", 30.0, dilution=2.0)),
     ("M1s", scaled("rotation_ms", 2.0, dilution=2.0)),
     ("D1", scaled(RPS, 0.9, sched="satf_ew", depth=8)),
-    ("D2", swapped("freebw_satf", "freebw_scan")),
+    ("D2", swapped("sched", "freebw_satf", "freebw_scan")),
     ("D2", scaled(RPS, 1.08, sched="freebw_satf", depth=64)),
     ("D3", scaled(RPS, 1.1, sched="freebw_satf", depth=128)),
     ("D3", scaled(RPS, 0.9, sched="freebw_satf", depth=128)),
     ("D3", scaled("write_wait_ms_mean", 0.1, sched="freebw_satf")),
-    ("D4", swapped("freebw_hybrid", "satf_ew")),
+    ("D4", swapped("sched", "freebw_hybrid", "satf_ew")),
     ("D5", scaled(RPS, 1.05, sched="freebw_hybrid", depth=64)),
     ("D5", scaled(RPS, 0.95, sched="freebw_hybrid", depth=64)),
     ("D6", scaled(RPS, 0.7, sched="freebw_hybrid", read_share=0.9)),
@@ -419,10 +325,10 @@ FAULTS: list[tuple[str, Fault]] = [
     ("D2c", scaled("rotation_ms", 0.3, sched="freebw_scan")),
     ("D3c", leveled("gap_seek_ms", 2.2)),
     ("D3c", scaled("gap_writes", 0.5, sched="freebw_satf")),
-    ("M2", swapped("freebw_satf", "freebw_scan")),
+    ("M2", swapped("sched", "freebw_satf", "freebw_scan")),
     ("D7", scaled(RPS, 0.85, sched="satf_ew", read_share=0.4)),
     ("D8", scaled(RPS, 1.2, sched="freebw_scan", read_share=0.9)),
-    ("D8", swapped("freebw_scan", "freebw_hybrid")),
+    ("D8", swapped("sched", "freebw_scan", "freebw_hybrid")),
     ("D9", scaled(RPS, 1.02, sched="freebw_hybrid", read_share=1.0)),
     # Reads that are bound to the sweep cost 9 % where nothing is written.
     ("D9", scaled(RPS, 0.91, sched="satf_ew", read_share=1.0)),
@@ -469,27 +375,18 @@ FAULTS: list[tuple[str, Fault]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("name", "fault"), FAULTS, ids=[f"{name}-{index}" for index, (name, _) in enumerate(FAULTS)]
-)
-def test_a_fault_turns_a_claim(name: str, fault: Fault) -> None:
-    assert judged(STATEMENTS[name], fault).verdict is ClaimVerdict.FAILS
+class TestClaims(ClaimTests):
+    claims = CLAIMS
+    faults = FAULTS
+    untestable = frozenset({"A9", "A11", "E8", "F15"})
+    half_tested = frozenset({"A12", "F14"})
+    without_fault = frozenset({"E1"})
 
 
 @pytest.mark.parametrize("name", ["F2", "F7", "F8"])
 def test_runs_that_cannot_fill_the_buffer_decide_nothing(name: str) -> None:
-    found = judged(STATEMENTS[name], short_runs)
+    found = CLAIMS.judged(name, leveled("writes", 100))
     assert found.verdict is ClaimVerdict.UNDECIDED
-
-
-def test_every_claim_that_can_be_tested_has_a_fault() -> None:
-    faulty = {name for name, _ in FAULTS}
-    testable = {
-        one.id
-        for one in MODELLED
-        if one.kind is not Kind.INFORMATION and one.id not in UNTESTABLE | {"E1"}
-    }
-    assert testable - faulty == set()
 
 
 def test_noise_makes_no_verdict() -> None:
@@ -506,7 +403,7 @@ def test_noise_makes_no_verdict() -> None:
         for side in [1 if row["sched"] in ("freebw_hybrid", "freebw_satf") else -1]
     )
     for name in ("D1", "D2", "D4", "D5"):
-        assert STATEMENTS[name].judge(table).verdict is ClaimVerdict.UNDECIDED, name
+        assert CLAIMS.statements[name][1].judge(table).verdict is ClaimVerdict.UNDECIDED, name
 
 
 def test_published_schedulers_are_those_of_the_models() -> None:

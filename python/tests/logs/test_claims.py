@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from nearslot.experiments import ClaimVerdict, Kind
+from claims import Claims, ClaimTests, Fault, scaled
+from nearslot.experiments import ClaimVerdict
 from nearslot.experiments.logs import STUDY, matrix
 from nearslot.experiments.range_writes import allocator
-from nearslot.experiments.statement import Found
 from nearslot.experiments.table import Row, Table
 
-STATEMENTS = {one.id: one for of in STUDY.experiments for one in of.statements}
-DECIDED = [name for name, one in STATEMENTS.items() if one.kind is not Kind.INFORMATION]
 HARD = {"on": allocator.DRIVES[0], "used": 0.8, "load": matrix.HOT}
-
-Fault = Callable[[list[Row]], None]
 
 
 def rows() -> list[Row]:
@@ -48,23 +42,7 @@ def rows() -> list[Row]:
     ]
 
 
-def judged(name: str, fault: Fault | None = None) -> Found:
-    """What a statement says of these numbers, with a fault."""
-    found = rows()
-    if fault is not None:
-        fault(found)
-    return STATEMENTS[name].judge(Table(found))
-
-
-def scaled(key: str, by: float, **where: object) -> Fault:
-    """A number is so many times as large at some points."""
-
-    def fault(rows: list[Row]) -> None:
-        for row in rows:
-            if all(row[mark] == value for mark, value in where.items()):
-                row[key] *= by
-
-    return fault
+CLAIMS = Claims(study=STUDY, tables={"rw-log": rows}, seeded=Table)
 
 
 def ended(seeds: tuple[int, ...], **where: object) -> Fault:
@@ -92,30 +70,18 @@ FAULTS: list[tuple[str, Fault]] = [
 ]
 
 
-@pytest.mark.parametrize("name", DECIDED)
-def test_a_claim_holds_on_numbers_as_it_says(name: str) -> None:
-    found = judged(name)
-    assert found.verdict is ClaimVerdict.HOLDS, [check.told() for check in found.checks]
-
-
-@pytest.mark.parametrize(
-    ("name", "fault"), FAULTS, ids=[f"{name}-{index}" for index, (name, _) in enumerate(FAULTS)]
-)
-def test_a_fault_turns_a_claim(name: str, fault: Fault) -> None:
-    assert judged(name, fault).verdict is ClaimVerdict.FAILS
-
-
-def test_every_claim_has_a_fault() -> None:
-    assert {name for name, _ in FAULTS} == set(DECIDED)
+class TestClaims(ClaimTests):
+    claims = CLAIMS
+    faults = FAULTS
 
 
 @pytest.mark.parametrize("seeds", [(2,), (1, 2, 3)])
-@pytest.mark.parametrize("name", DECIDED)
+@pytest.mark.parametrize("name", CLAIMS.decided)
 def test_a_run_that_gave_up_counts_whatever_the_other_seeds_say(
     name: str, seeds: tuple[int, ...]
 ) -> None:
     way = matrix.IN_ROW if name == "P6" else matrix.OFFERS
-    found = judged(name, ended(seeds, way=way, **HARD))
+    found = CLAIMS.judged(name, ended(seeds, way=way, **HARD))
     assert found.verdict is ClaimVerdict.FAILS
     against = [check for check in found.checks if check.verdict is ClaimVerdict.FAILS]
     assert [check.found.value for check in against if check.found] == [len(seeds)]
@@ -123,8 +89,8 @@ def test_a_run_that_gave_up_counts_whatever_the_other_seeds_say(
 
 
 def test_what_is_told_beside_counts_runs_that_gave_up() -> None:
-    assert "runs whose log gave up: 0" in judged("P10").told
-    told = judged("P10", ended((1, 3), way=matrix.OFFERS)).told
+    assert "runs whose log gave up: 0" in CLAIMS.judged("P10").told
+    told = CLAIMS.judged("P10", ended((1, 3), way=matrix.OFFERS)).told
     assert f"runs whose log gave up: {2 * len(matrix.points())}" in told
 
 

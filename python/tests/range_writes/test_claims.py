@@ -7,12 +7,13 @@ points what they would be if ranges, the queue or the drive were not what they a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
-from nearslot.experiments import ClaimVerdict, Kind
+from claims import SEEDS, Claims, ClaimTests, Fault, scaled
+from nearslot.experiments import ClaimVerdict
 from nearslot.experiments.range_writes import (
     STUDY,
     allocator,
@@ -35,13 +36,7 @@ from nearslot.experiments.range_writes import (
     zones,
 )
 from nearslot.experiments.range_writes.setup import DISK, GROUP, PLACE, TRACK
-from nearslot.experiments.statement import Found, Statement
 from nearslot.experiments.table import Row, Table
-
-SEEDS = (1, 2, 3)
-STATEMENTS = {one.id: (of.name, one) for of in STUDY.experiments for one in of.statements}
-
-Fault = Callable[[list[Row]], None]
 
 
 def seeded(rows: Iterable[Row]) -> Table:
@@ -397,26 +392,7 @@ TABLES = {
     "rw-today": of_today,
     "rw-zones": of_zones,
 }
-
-
-def judged(name: str, fault: Fault | None = None) -> Found:
-    """What a statement says of the published numbers, with a fault."""
-    home, statement = STATEMENTS[name]
-    rows = TABLES[home]()
-    if fault is not None:
-        fault(rows)
-    return statement.judge(seeded(rows))
-
-
-def scaled(key: str, by: float, **where: object) -> Fault:
-    """A number is so many times as large at some points."""
-
-    def fault(rows: list[Row]) -> None:
-        for row in rows:
-            if key in row and all(row.get(mark) == value for mark, value in where.items()):
-                row[key] *= by
-
-    return fault
+CLAIMS = Claims(study=STUDY, tables=TABLES, seeded=seeded)
 
 
 def as_if(where: dict[str, object], **marks: object) -> Fault:
@@ -559,29 +535,11 @@ FAULTS: list[tuple[str, Fault]] = [
     ("F5", lambda rows: rows[15].update(failed=1)),
     ("A7", scaled("sum_ms", 1.1, sched=zones.FIRST)),
 ]
-DECIDED = [name for name, (_, one) in STATEMENTS.items() if one.kind is not Kind.INFORMATION]
 
 
-@pytest.mark.parametrize("name", DECIDED)
-def test_a_claim_holds_on_published_numbers(name: str) -> None:
-    found = judged(name)
-    assert found.verdict is ClaimVerdict.HOLDS, [check.told() for check in found.checks]
-
-
-@pytest.mark.parametrize(
-    ("name", "fault"), FAULTS, ids=[f"{name}-{index}" for index, (name, _) in enumerate(FAULTS)]
-)
-def test_a_fault_turns_a_claim(name: str, fault: Fault) -> None:
-    assert judged(name, fault).verdict is ClaimVerdict.FAILS
-
-
-def test_every_claim_has_a_fault() -> None:
-    assert set(DECIDED) - {name for name, _ in FAULTS} == set()
-
-
-@pytest.mark.parametrize("name", sorted(set(STATEMENTS) - set(DECIDED)))
-def test_what_is_for_information_is_told(name: str) -> None:
-    assert judged(name).told
+class TestClaims(ClaimTests):
+    claims = CLAIMS
+    faults = FAULTS
 
 
 def test_both_sizes_are_told_and_one_sector_decides() -> None:
@@ -590,7 +548,7 @@ def test_both_sizes_are_told_and_one_sector_decides() -> None:
             if row["bytes"] == setup.BLOCK and row.get("outstanding") == 2:
                 row["pos_ms"] *= 0.5
 
-    found = judged("C4", fault)
+    found = CLAIMS.judged("C4", fault)
     assert found.verdict is ClaimVerdict.HOLDS
     assert "with writes of 4 KiB it does not hold: disk, two to one: -50.0" in found.outside
 
@@ -603,14 +561,8 @@ def test_the_model_is_known_to_its_digits(of_model: float, low: float, high: flo
     assert (gate.low, gate.high) == pytest.approx((low, high))
 
 
-def test_a_statement_names_its_home_once() -> None:
-    names = [one.id for of in STUDY.experiments for one in of.statements]
-    assert len(names) == len(set(names))
-    assert all(isinstance(one, Statement) for _, one in STATEMENTS.values())
-
-
 def test_what_the_policy_leaves_open_decides_and_the_rest_is_told() -> None:
-    found = judged("D1", scaled("work_s", 0.5, way=files.GROUP))
+    found = CLAIMS.judged("D1", scaled("work_s", 0.5, way=files.GROUP))
     assert found.verdict is ClaimVerdict.HOLDS
     assert "offered the group it does not hold: one process: gain: +100.0" in found.outside
     assert "to classic writes in order it holds" in found.outside
@@ -621,7 +573,7 @@ def test_the_half_that_was_designed_with_decides_nothing() -> None:
     for key in ("work_s", "waited_ms", "reread_s"):
         for name in ("L1", "L3", "L4", "L5"):
             fault = of_cell(key, 9.0, allocator.OURS, kept=False)
-            assert judged(name, fault).verdict is ClaimVerdict.HOLDS, (name, key)
+            assert CLAIMS.judged(name, fault).verdict is ClaimVerdict.HOLDS, (name, key)
 
 
 def test_halves_have_every_pair_of_drive_share_and_load() -> None:

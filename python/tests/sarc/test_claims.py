@@ -6,12 +6,12 @@ fault changes some numbers, as a fault of a policy, of the prefetcher or of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
-from nearslot.experiments import ClaimVerdict, Kind
+from claims import SEEDS, Claims, ClaimTests, Fault, leveled, scaled, swapped
+from nearslot.experiments import ClaimVerdict
 from nearslot.experiments.sarc import (
     STUDY,
     anomaly,
@@ -23,29 +23,11 @@ from nearslot.experiments.sarc import (
 )
 from nearslot.experiments.sarc.published import TABLE
 from nearslot.experiments.sarc.setup import BOTTOM, CONFIGURATIONS, POLICIES, SARC, TOP
-from nearslot.experiments.statement import Found, Statement
 from nearslot.experiments.table import Row, Table
 
-SEEDS = (1, 2, 3)
-STATEMENTS = {one.id: one for of in STUDY.experiments for one in of.statements}
-HOME = {one.id: of.name for of in STUDY.experiments for one in of.statements}
 TOP_IOPS = {of.name: of.top_iops for of in CONFIGURATIONS}
 
 TWICE = "cache of twice the size"
-
-Fault = Callable[[Row], None]
-
-
-def seeded(rows: Iterable[Row]) -> Table:
-    """Rows for some seeds; numbers with a `=` before their name differ by a thousandth."""
-    found = []
-    for row in rows:
-        for seed in SEEDS:
-            noise = 1 + (seed - 2) * 1e-3
-            marks = {key: value for key, value in row.items() if not key.startswith("=")}
-            numbers = {key[1:]: of * noise for key, of in row.items() if key.startswith("=")}
-            found.append({**marks, "seed": seed, **numbers})
-    return Table(found)
 
 
 def of_table() -> list[Row]:
@@ -184,66 +166,7 @@ MODELS: dict[str, Callable[[], list[Row]]] = {
     "sarc-scale": of_scales,
     "sarc-neighbours": of_neighbours,
 }
-MODELLED = [one for one in STATEMENTS.values() if HOME[one.id] in MODELS]
-
-
-def judged(statement: Statement, fault: Fault | None = None) -> Found:
-    """What a claim comes to on numbers as published, spoilt by a fault."""
-    rows = MODELS[HOME[statement.id]]()
-    if fault is not None:
-        for row in rows:
-            fault(row)
-    return statement.judge(seeded(rows))
-
-
-@pytest.mark.parametrize("statement", MODELLED, ids=lambda one: one.id)
-def test_a_claim_holds_on_numbers_that_are_as_it_says(statement: Statement) -> None:
-    found = judged(statement)
-    if statement.kind is Kind.INFORMATION:
-        assert not found.checks
-        assert found.told
-    else:
-        assert found.verdict is ClaimVerdict.HOLDS, [
-            check.told() for check in found.checks if check.verdict is not ClaimVerdict.HOLDS
-        ]
-
-
-def scaled(key: str, by: float, **where: Any) -> Fault:  # noqa: ANN401 (marks of any kind)
-    """A fault that scales a number of some rows."""
-
-    def fault(row: Row) -> None:
-        for name in (key, f"={key}"):
-            if name in row and all(row.get(mark) == value for mark, value in where.items()):
-                row[name] *= by
-
-    return fault
-
-
-def swapped(one: str, other: str) -> Fault:
-    """Two policies under each other's names."""
-
-    def fault(row: Row) -> None:
-        names = {one: other, other: one}
-        row["policy"] = names.get(row.get("policy", ""), row.get("policy"))
-
-    return fault
-
-
-def leveled(key: str, value: float, **where: Any) -> Fault:  # noqa: ANN401 (marks of any kind)
-    """A fault that makes a number the same everywhere."""
-
-    def fault(row: Row) -> None:
-        for name in (key, f"={key}"):
-            if name in row and all(row.get(mark) == of for mark, of in where.items()):
-                row[name] = value
-
-    return fault
-
-
-def frozen(row: Row) -> None:
-    """The boundary does not move: sequences have as much at any load."""
-    if row.get("policy") == SARC:
-        row["=sequences"] = 0.3
+CLAIMS = Claims(study=STUDY, tables=MODELS, untabled=frozenset({"sarc-own"}))
 
 
 FAULTS: list[tuple[str, Fault]] = [
@@ -256,9 +179,9 @@ FAULTS: list[tuple[str, Fault]] = [
     ("A16", scaled("overall_ms", 1.3, policy=SARC, variant="bottom_percent=0.5")),
     ("A18", scaled("overall_ms", 3.0, policy=SARC, configuration="CI", load=95)),
     ("B01", scaled("overall_ms", 0.2, policy=TOP, configuration="CS")),
-    ("B01", swapped(TOP, BOTTOM)),
+    ("B01", swapped("policy", TOP, BOTTOM)),
     ("B01o", scaled("overall_ms", 2.0, policy=SARC, load=90)),
-    ("B02", swapped(TOP, BOTTOM)),
+    ("B02", swapped("policy", TOP, BOTTOM)),
     ("B02", scaled("overall_ms", 1.3, policy=SARC, load=100)),
     ("B02o", scaled("overall_ms", 0.5, policy=BOTTOM, load=80)),
     ("B03", scaled("read_ms", 2.0, policy=BOTTOM, load=10)),
@@ -283,8 +206,9 @@ FAULTS: list[tuple[str, Fault]] = [
     ("C04", scaled("power", 0.8, policy=SARC, load=80)),
     ("C05", scaled("power", 2.5, policy=BOTTOM, load=90)),
     ("D02", scaled("staged", 1.25, policy=SARC, load=50)),
-    ("E01", swapped(SARC, BOTTOM)),
-    ("E02", frozen),
+    ("E01", swapped("policy", SARC, BOTTOM)),
+    # The boundary does not move: sequences have as much at any load.
+    ("E02", leveled("sequences", 0.3, policy=SARC)),
     # The counter of tracks is never set: no sequence is ever missed.
     ("E03", leveled("ratio", 0.0)),
     ("E03", scaled("ratio", 3.0, policy=SARC, load=95)),
@@ -306,16 +230,9 @@ FAULTS: list[tuple[str, Fault]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("name", "fault"), FAULTS, ids=[f"{name}-{index}" for index, (name, _) in enumerate(FAULTS)]
-)
-def test_a_fault_turns_a_claim(name: str, fault: Fault) -> None:
-    assert judged(STATEMENTS[name], fault).verdict is ClaimVerdict.FAILS
-
-
-def test_every_claim_has_a_fault() -> None:
-    decided = {one.id for one in MODELLED if one.kind is not Kind.INFORMATION}
-    assert decided - {name for name, _ in FAULTS} == set()
+class TestClaims(ClaimTests):
+    claims = CLAIMS
+    faults = FAULTS
 
 
 def test_noise_makes_no_verdict() -> None:
@@ -331,21 +248,21 @@ def test_noise_makes_no_verdict() -> None:
         for side in [1 if row["policy"] == SARC else -1]
     )
     for name in ("B01o", "B02o"):
-        assert STATEMENTS[name].judge(table).verdict is ClaimVerdict.UNDECIDED, name
+        assert CLAIMS.statements[name][1].judge(table).verdict is ClaimVerdict.UNDECIDED, name
 
 
 def test_the_table_is_told_side_by_side() -> None:
-    told = judged(STATEMENTS["T2"]).told
+    told = CLAIMS.judged("T2").told
     line = next(line for line in told.splitlines() if line.startswith("CS ") and " 100 % " in line)
     assert line.count("1.00 / 1.00") == 3
     assert "41.70 / 27.78" in line
 
 
 def test_runs_that_fill_no_write_buffer_decide_nothing() -> None:
-    found = judged(STATEMENTS["N04"], leveled("sustained_bsu", 1e3))
+    found = CLAIMS.judged("N04", leveled("sustained_bsu", 1e3))
     assert found.verdict is ClaimVerdict.UNTESTABLE
 
 
 @pytest.mark.parametrize("name", ["E01", "E02", "E03"])
 def test_runs_that_cannot_fill_the_cache_decide_nothing(name: str) -> None:
-    assert judged(STATEMENTS[name], leveled("sequences", 0.0)).verdict is ClaimVerdict.UNTESTABLE
+    assert CLAIMS.judged(name, leveled("sequences", 0.0)).verdict is ClaimVerdict.UNTESTABLE
