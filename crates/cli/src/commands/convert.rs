@@ -1,5 +1,6 @@
 //! `nearslot convert`: a trace rewritten in a format that can be written.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -7,7 +8,7 @@ use nearslot_core::registry::ConfigError;
 use nearslot_lab::inspect;
 use nearslot_lab::report::{Outputs, SharedOutput};
 use nearslot_lab::sim::Control;
-use nearslot_trace::{Header, Record, TimeKind, TraceTime};
+use nearslot_trace::{Header, Record, TimeKind, TraceReader, TraceTime};
 use nearslot_trace::{WriteFormat, write};
 
 use super::scenario::read_options;
@@ -39,29 +40,11 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let mut reader = nearslot_trace::open(&args.files, &read_options(&args.read, &span)?)?;
     let file = SharedOutput::create(&target)?;
     let name = args.output.display().to_string();
-    let mut writer = (format.make)(Box::new(file.clone()), &name)?;
-    let (mut batch, mut lost) = (Vec::new(), vec![0; format.losses.len()]);
-    while reader.next_batch(&mut batch)? {
-        if control.stop.load(Ordering::Relaxed) {
-            let text = format!("interrupted: {name} was not written");
-            return Err(Failure::Interrupted(text));
-        }
-        reader.header().needs_places("a conversion")?;
-        if let Err(error) = writer.write(&batch, reader.header()) {
-            return not_written(error);
-        }
-        for (lost, loss) in lost.iter_mut().zip(format.losses) {
-            let of = |record: &&Record| (loss.of)(record, reader.header());
-            *lost += batch.iter().filter(of).count() as u64;
-        }
-    }
-    reader.header().needs_most_records()?;
-    if let Err(error) = writer.finish(reader.header()) {
-        return not_written(error);
-    }
-    if let Err(error) = file.finish() {
-        return not_written(error);
-    }
+    let lost = match rewrite(&mut reader, format, file, &name, &control) {
+        Ok(lost) => lost,
+        Err(Unfinished::NoReader) => return Ok(()),
+        Err(Unfinished::Failed(failure)) => return Err(failure),
+    };
     let written = reader.header().requests;
     output::note(&format!("{written} requests: {name}"));
     for left_out in inspect::left_out(reader.header()) {
@@ -75,11 +58,48 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is left to do when a part of the new file could not be written: nothing if its reader went away.
-fn not_written(error: impl std::error::Error + Into<Failure> + 'static) -> Result<(), Failure> {
-    match output::has_no_reader(&error) {
-        true => Ok(()),
-        false => Err(error.into()),
+/// Writes all records of a trace, and counts what of them the format has no place for, loss by loss.
+fn rewrite(
+    reader: &mut TraceReader,
+    format: &WriteFormat,
+    file: SharedOutput,
+    name: &str,
+    control: &Control,
+) -> Result<Vec<u64>, Unfinished> {
+    let mut writer = (format.make)(Box::new(file.clone()), name)?;
+    let (mut batch, mut lost) = (Vec::new(), vec![0; format.losses.len()]);
+    while reader.next_batch(&mut batch)? {
+        if control.stop.load(Ordering::Relaxed) {
+            let text = format!("interrupted: {name} was not written");
+            return Err(Unfinished::Failed(Failure::Interrupted(text)));
+        }
+        reader.header().needs_places("a conversion")?;
+        writer.write(&batch, reader.header())?;
+        for (lost, loss) in lost.iter_mut().zip(format.losses) {
+            let of = |record: &&Record| (loss.of)(record, reader.header());
+            *lost += batch.iter().filter(of).count() as u64;
+        }
+    }
+    reader.header().needs_most_records()?;
+    writer.finish(reader.header())?;
+    file.finish()?;
+    Ok(lost)
+}
+
+/// Why a new file does not have all of a trace.
+enum Unfinished {
+    /// Whoever was to read it went away, which is no failure.
+    NoReader,
+    Failed(Failure),
+}
+
+/// The one place where it is asked whether the reader of the new file went away. Reading a trace fails for other reasons.
+impl<E: Error + Into<Failure> + 'static> From<E> for Unfinished {
+    fn from(error: E) -> Unfinished {
+        match output::has_no_reader(&error) {
+            true => Unfinished::NoReader,
+            false => Unfinished::Failed(error.into()),
+        }
     }
 }
 

@@ -142,10 +142,16 @@ const COLUMNS: [Shown; 36] = [
     shown(HITS, 4, |row| counted(row, CACHE, "read_hits")),
     shown(MISSES, 4, |row| counted(row, CACHE, "read_misses")),
     shown(DESTAGED, 4, |row| counted(row, BUFFER, "destaged_pages")),
-    shown("seek\nms", 12, |row| number(row.run.seek_ms)),
-    shown("rotation\nms", 12, |row| number(row.run.rotation_ms)),
-    shown("transfer\nms", 12, |row| number(row.run.transfer_ms)),
-    shown("overhead\nms", 12, |row| number(row.run.overhead_ms)),
+    shown("seek\nms", 12, |row| of_requests(row, row.run.seek_ms)),
+    shown("rotation\nms", 12, |row| {
+        of_requests(row, row.run.rotation_ms)
+    }),
+    shown("transfer\nms", 12, |row| {
+        of_requests(row, row.run.transfer_ms)
+    }),
+    shown("overhead\nms", 12, |row| {
+        of_requests(row, row.run.overhead_ms)
+    }),
 ];
 
 /// A quantity that a host has measured.
@@ -567,7 +573,15 @@ fn difference(difference: &Difference) -> String {
 fn steady(row: &Row<'_>, of: fn(&Times) -> Option<f64>) -> String {
     let known = row.run.queue_growth_rps.is_none();
     let found = of(&row.run.response_ms).filter(|_| known);
-    found.map_or(dash(), number)
+    found.map_or(dash(), |ms| of_requests(row, ms))
+}
+
+/// A mean over the requests of a run; a run that answered none has no mean, and 0 would look like one.
+fn of_requests(row: &Row<'_>, ms: f64) -> String {
+    match row.run.requests {
+        0 => "none".to_owned(),
+        _ => number(ms),
+    }
 }
 
 fn interval(interval: Option<[f64; 2]>) -> String {

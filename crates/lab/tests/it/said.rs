@@ -2,6 +2,7 @@
 
 use nearslot_lab::grid::{self, Vary};
 use nearslot_lab::outcome::Results;
+use nearslot_lab::report::table;
 use nearslot_lab::run::{Wanted, compare};
 use nearslot_lab::scenario::{Load, Scenario};
 use nearslot_lab::sim::Control;
@@ -193,5 +194,14 @@ fn a_load_that_needed_no_request_has_a_result() {
             headline.ends_with(" transactions a second."),
             "{drive}: {headline}"
         );
+        // Mean, median and longest response, and the parts of the service time.
+        let text = table(&results, None);
+        let mut lines = text.lines().skip_while(|line| !line.contains("1/s"));
+        let run = lines.nth(2).unwrap();
+        let none = run
+            .split_whitespace()
+            .filter(|cell| *cell == "none")
+            .count();
+        assert_eq!(none, 7, "{drive}: {text}");
     }
 }
