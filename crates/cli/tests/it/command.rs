@@ -406,10 +406,12 @@ fn every_row_has_its_own_seed() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
-    let desk = Desk::new();
-    let trace = desk.trace(20_000);
+    let (desk, other) = (Desk::new(), Desk::new());
+    // That is found out while there is more to write, or at the end of it.
+    let (trace, short) = (desk.trace(20_000), other.trace(20));
     for args in [
         &["convert", word(&trace), "--to", "fio", "-o", "-"][..],
+        &["convert", word(&short), "--to", "fio", "-o", "-"],
         &["--help"],
         &["run", "--help"],
         &["--version"],
@@ -420,5 +422,20 @@ fn a_reader_that_goes_away_is_no_failure() {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_nearslot"));
         let status = command.args(args).stdout(writer).status().unwrap();
         assert_eq!(status.code(), Some(0), "{args:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_new_file_that_has_no_room_is_a_failure() {
+    for count in [20, 20_000] {
+        let desk = Desk::new();
+        let trace = desk.trace(count);
+        for format in ["fio", "blktrace"] {
+            let words = ["convert", word(&trace), "--to", format, "-o", "/dev/full"];
+            let output = nearslot(&words);
+            assert_eq!(output.status.code(), Some(3), "{format}: {}", told(&output));
+            assert!(told(&output).contains("/dev/full: "), "{}", told(&output));
+        }
     }
 }

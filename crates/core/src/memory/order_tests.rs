@@ -247,6 +247,18 @@ fn reads_that_are_cut_are_counted() {
     assert_eq!(cut(&played), [1, 2]);
 }
 
+/// The rest of a line comes with what is asked for. Where a page of it is there already, that rest comes in two reads, of which only one has what was asked for.
+#[test]
+fn what_comes_beside_a_read_does_not_cut_it() {
+    let mut played = Played::new(10, "lru", "none");
+    played.done(1, Op::Write, 3 * PAGE, PAGE);
+    let jobs = submitted(&played.ask(2, Op::Read, 0, PAGE));
+    let pieces: Vec<_> = jobs.iter().map(|job| job.extent).collect();
+    assert_eq!(pieces, [between(0, 24), between(32, 64)]);
+    let cut = ["cut_reads", "cut_pieces"].map(|name| played.told("cache", name));
+    assert_eq!(cut, [0, 0]);
+}
+
 /// One read of eight tracks: a sequence from the fourth on, which misses once, as the prefetcher then wants the rest.
 #[test]
 fn a_long_read_is_a_sequence_that_misses_once() {

@@ -94,22 +94,26 @@ fn times_a_thousand_times_off_are_told() {
     assert_eq!(warned(1_000.0), ["times-too-long"]);
     assert_eq!(warned(1e-6), ["times-too-short"]);
     assert_eq!(warned(0.0), ["no-times"]);
-    let told = |notes: &[&str]| {
+    let told_of = |format: &str, notes: &[&str]| {
         let header = Header {
             time_kind: TimeKind::None,
-            format: "csv".to_owned(),
+            format: format.to_owned(),
             notes: notes.iter().map(|note| (*note).to_owned()).collect(),
             ..header()
         };
         let found = inspected(&times(0.0), &header, Against::default());
         found.warnings[0].text.clone()
     };
+    let told = |notes: &[&str]| told_of("csv", notes);
     let same = "all requests have the same time: ";
     assert!(told(&[]).starts_with(same));
     assert!(told(&[Sink::ONE_TIME]).starts_with(same));
     let without = told(&[Sink::WITHOUT_TIME]);
     assert!(without.starts_with("the trace has no times: "), "{without}");
     assert!(without.ends_with("--columns names it"), "{without}");
+    // Other formats have no columns that could be named.
+    let without = told_of("fio", &[Sink::WITHOUT_TIME]);
+    assert!(without.ends_with(" makes sense"), "{without}");
 }
 
 #[test]

@@ -34,7 +34,8 @@ use crate::measure::traced;
 use crate::measure::{Basis, Estimate, Measured, Recorder, TooFew, Window};
 use crate::objective::{Class, Objective};
 use crate::outcome::{
-    LostBlocks, LostExtent, Measures, Number, Progress, Results, Run, SCHEMA, StartUp, TraceInfo,
+    Burst, LostBlocks, LostExtent, Measures, Number, Progress, Results, Run, SCHEMA, StartUp,
+    TraceInfo,
 };
 use crate::overload::{self, Foreseen, Overload};
 use crate::prepare::{self, built, prepare};
@@ -393,10 +394,13 @@ fn beside(
     (came, end): (Option<Progress>, Instant),
 ) {
     (basis.wrong_blocks, basis.met_faults) = (wrong_blocks(run), met_faults(run));
-    let burst = foreseen.and_then(|foreseen| foreseen.burst);
-    // A run that was ended before did not meet it.
-    basis.burst = burst.filter(|burst| burst.begin_s < end.0 as f64 / 1e9);
+    basis.burst = foreseen.and_then(|foreseen| met(foreseen.burst?, end));
     basis.interrupted = came;
+}
+
+/// A burst of the load of a run with this end; a run that was ended before did not meet it.
+fn met(burst: Burst, end: Instant) -> Option<Burst> {
+    (burst.begin_s < end.0 as f64 / 1e9).then_some(burst)
 }
 
 /// How far a run had come at its end.
@@ -648,5 +652,21 @@ pub(crate) fn trace_info(trace: &LoadedTrace, configs: &[&serde_json::Value]) ->
             Some(Spread::Even) => "even".to_owned(),
             Some(Spread::Poisson(_)) => "poisson".to_owned(),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_that_a_run_did_not_come_to_is_not_told() {
+        let burst = Burst {
+            begin_s: 10.0,
+            lasts_s: 5.0,
+            load_factor: 2.0,
+        };
+        assert_eq!(met(burst, Instant(9_000_000_000)), None);
+        assert_eq!(met(burst, Instant(11_000_000_000)), Some(burst));
     }
 }

@@ -68,6 +68,24 @@ fn whoever_says_so_gets_it_simulated() {
     assert_eq!(results.runs[0].requests, 100_000);
 }
 
+/// Where a load is about as much as the drives can do, its busiest tenth is more than that, and nothing new.
+#[test]
+fn of_a_load_that_may_be_too_much_no_part_is_told() {
+    let light = simulated("poisson:rate_rps=20:requests=2000");
+    let rate = 1.05 * light.runs[0].demand.unwrap().ability_rps;
+    let results = simulated(&format!("poisson:rate_rps={rate}:requests=6000"));
+    // Another scheduler can do more.
+    let run = &results.runs[0];
+    let demand = run.demand.unwrap();
+    assert!((1.0..1.1).contains(&demand.load_factor), "{demand:?}");
+    assert!(demand.busiest_rps > demand.ability_rps, "{demand:?}");
+    let of_run = results.warnings.iter();
+    let of_run = of_run.filter(|warning| warning.run.as_ref() == Some(&run.label));
+    let kinds: Vec<WarningKind> = of_run.map(|warning| warning.kind).collect();
+    assert!(kinds.contains(&WarningKind::Overload), "{kinds:?}");
+    assert!(!kinds.contains(&WarningKind::BusiestTenth), "{kinds:?}");
+}
+
 static TOLD: AtomicUsize = AtomicUsize::new(0);
 
 #[test]

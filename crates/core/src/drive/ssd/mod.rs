@@ -43,6 +43,8 @@ mod medium;
 pub mod parameters;
 mod precondition;
 #[cfg(test)]
+mod stalled_tests;
+#[cfg(test)]
 mod tests;
 mod thresholds;
 

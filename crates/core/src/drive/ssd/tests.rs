@@ -57,7 +57,7 @@ fn plan(state: State, buffer: (u32, u32)) -> Plan {
 }
 
 /// 4 KiB take 1.024 us over the link.
-fn host(cache: WriteCache) -> Host {
+pub(super) fn host(cache: WriteCache) -> Host {
     Host {
         depth: 8,
         cache,
@@ -70,7 +70,7 @@ fn host(cache: WriteCache) -> Host {
     }
 }
 
-fn command(io: u32, op: Op, at: u64, len: u64) -> Command {
+pub(super) fn command(io: u32, op: Op, at: u64, len: u64) -> Command {
     Command {
         io: IoId(io),
         op,
@@ -505,7 +505,7 @@ fn write_amplification_follows_the_published_formula() {
 }
 
 /// A drive as large as its file may say, of two planes, with so many blocks of so many pages of so many units.
-fn largest(blocks: u32, pages: u32, units: u32) -> Plan {
+pub(super) fn largest(blocks: u32, pages: u32, units: u32) -> Plan {
     let read = |capacity: u32| {
         let text = format!(
             "kind = 'ssd'\ncapacity_blocks = {}\nqueue_depth = 8\nchannels = 2\ndies_per_channel = 1\nplanes_per_die = 1\n\

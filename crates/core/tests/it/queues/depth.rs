@@ -1,14 +1,17 @@
 //! Drives that hold several commands and sort them by themselves.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
-use nearslot_core::contract::{Blueprint, Drive, Merging, Next, Placement, Scheduler, View};
+use nearslot_core::contract::{
+    Blueprint, Drive, Merging, Next, Oracle, Placement, Scheduler, View,
+};
 use nearslot_core::drive;
 use nearslot_core::drive::queued::{QueuedBlueprint, SCHED_DEFAULT};
 use nearslot_core::ids::IoId;
-use nearslot_core::io::{Command, Io};
+use nearslot_core::io::{Command, DriveDone, Io};
 use nearslot_core::op::Op;
 use nearslot_core::request::{Request, Timeline};
 use nearslot_core::rng::Rng;
@@ -18,7 +21,7 @@ use nearslot_core::stream::Streams;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
 use super::rig::Rig;
-use crate::support::{DISK, blueprint, complete_disk, scheduler};
+use crate::support::{DISK, blueprint, complete_disk, hoarding_disk, scheduler};
 
 /// A drive of this file that holds so many commands and sorts them so.
 fn queued(text: &str, depth: u32, sched: &'static str) -> QueuedBlueprint {
@@ -398,4 +401,110 @@ fn what_makes_no_sense_is_refused() {
     let null = drive::catalog_text("null").expect("it is there");
     let error = refused("null:queue_depth=2", null, "linear");
     assert!(error.contains("queue_depth"), "{error}");
+}
+
+/// Sends a command of eight blocks, and tells the oracle of it.
+fn send(
+    (drive, oracle): (&mut dyn Drive, &mut dyn Oracle),
+    now: Instant,
+    (io, op, at): (u32, Op, u64),
+) -> Command {
+    let command = Command {
+        io: IoId(io),
+        op,
+        at: Pba(at),
+        len: Blocks(8),
+        fua: false,
+    };
+    drive.submit(now, &command);
+    oracle.started(now, &command);
+    command
+}
+
+/// The next command of a drive ends, and the oracle is told; `meanwhile` it is asked at each instant at which the drive does something.
+fn end(
+    (drive, oracle): (&mut dyn Drive, &mut dyn Oracle),
+    mut meanwhile: impl FnMut(&mut dyn Oracle, Instant),
+) -> (Instant, DriveDone) {
+    loop {
+        let now = drive.next_event().expect("it has a command");
+        meanwhile(oracle, now);
+        if let Some(done) = drive.advance(now) {
+            oracle.observed(now, &done);
+            return (now, done);
+        }
+    }
+}
+
+/// A host knows what a drive that sorts has in its buffer when the last command has ended. While the drive has commands, what they bring and push out is not known, and
+/// nothing is told.
+#[test]
+fn what_the_buffer_has_is_told_while_the_drive_has_no_command() {
+    let firmware = queued(&complete_disk(), 4, SCHED_DEFAULT);
+    let (mut drive, mut oracle) = (firmware.drive(), firmware.exact());
+    let told = |oracle: &dyn Oracle, now: Instant, op: Op| {
+        let mut begins = Vec::new();
+        oracle.buffered(now, op, &mut |served| begins.push(served.begins));
+        begins
+    };
+    let has = |begins: &[Range<Pba>], at: u64| begins.iter().any(|one| one.contains(&Pba(at)));
+    send(
+        (&mut *drive, &mut *oracle),
+        Instant::ZERO,
+        (0, Op::Read, 1_000),
+    );
+    assert_eq!(told(&*oracle, Instant::ZERO, Op::Read), []);
+    let (now, _) = end((&mut *drive, &mut *oracle), |_, _| {});
+    oracle.advance(now);
+    assert!(has(&told(&*oracle, now, Op::Read), 1_000));
+    // Two more: as long as one of them is under way nothing is told of any.
+    send((&mut *drive, &mut *oracle), now, (1, Op::Write, 5_000));
+    send((&mut *drive, &mut *oracle), now, (2, Op::Read, 9_000));
+    for ended in 0..2 {
+        oracle.advance(now);
+        for op in [Op::Read, Op::Write] {
+            assert_eq!(told(&*oracle, now, op), [], "{ended} of two have ended");
+        }
+        end((&mut *drive, &mut *oracle), |_, _| {});
+    }
+    let now = now + Duration::from_ms(100);
+    oracle.advance(now);
+    let begins = told(&*oracle, now, Op::Read);
+    assert!([5_000, 9_000].iter().all(|at| has(&begins, *at)));
+}
+
+/// When a command ends, a host's prices are those of whoever saw each command begin: when the one before ended, or when it was sent. That others ask the host meanwhile
+/// changes nothing.
+#[test]
+fn a_host_prices_as_who_sees_each_command_begin() {
+    let mut rng = Rng::stream(7, "host");
+    for text in [DISK.to_owned(), complete_disk(), hoarding_disk()] {
+        let firmware = queued(&text, 4, "fcfs");
+        let (mut drive, mut host) = (firmware.drive(), firmware.exact());
+        let mut seen = blueprint(&text).exact();
+        let mut now = Instant::ZERO;
+        for _ in 0..300 {
+            let sent = (0..1 + rng.below(4) as u32).map(|io| {
+                let op = if rng.chance(0.5) { Op::Read } else { Op::Write };
+                let place = (io, op, rng.below(12_800 - 8));
+                send((&mut *drive, &mut *host), now, place)
+            });
+            let sent: Vec<Command> = sent.collect();
+            for command in sent {
+                seen.started(now, &command);
+                let ask = |host: &mut dyn Oracle, at: Instant| host.advance(at);
+                let (ends, done) = end((&mut *drive, &mut *host), ask);
+                seen.observed(ends, &done);
+                now = ends;
+                let place = seen.locate(Pba(rng.below(12_800)));
+                for op in [Op::Read, Op::Write] {
+                    let price = |of: &dyn Oracle| of.positioning_time(now, op, &place, Blocks(8));
+                    assert_eq!(price(&*host), price(&*seen), "{op:?} at {now}");
+                }
+            }
+            now += Duration::from_us(rng.below(2) * rng.below(30_000));
+            host.advance(now);
+            seen.advance(now);
+        }
+    }
 }

@@ -694,6 +694,13 @@ fn more_drives_than_a_placement_has_room_for_are_not_tried() {
         let says =
             "is tried with at most 42 drives: 56 drives cannot be had: mirror over modern-20tb: ";
         assert!(said.contains(says), "{said}");
+        // What holds needs no more drives, and nobody asks why there are none.
+        let how = self::how("p95 < 10 s", Find::Drives);
+        let capacity = self::capacity(&points(&base, &[]), loaded, &how, &control).unwrap();
+        let choice = &capacity.choices[0];
+        assert!(choice.holds.is_some() && choice.easiest_because.is_some());
+        let said = self::said(&capacity);
+        assert!(!said.contains("is tried with at most"), "{said}");
     }
 }
 
