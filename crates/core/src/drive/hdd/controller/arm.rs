@@ -229,7 +229,7 @@ impl Controller {
     }
 
     /// A dirty segment that the command cannot end without.
-    fn needed_dirty(&self) -> Option<(u64, usize)> {
+    pub(super) fn needed_dirty(&self) -> Option<(u64, usize)> {
         let job = self.job.as_ref()?;
         let needs = |index: usize| match job.segment {
             Some(own) => own == index && needs_own(job, self.buffer.at(own)),
@@ -238,8 +238,8 @@ impl Controller {
         self.may_write().find(|dirty| needs(dirty.1))
     }
 
-    /// The dirty segment whose first block the arm can begin with soonest, the command's own as soon as its data are there; of several the one that has been dirty
-    /// longest. Costs a look at each, and a way and a turn to reckon for those that are not too far to be it.
+    /// The dirty segment whose first block the arm can begin with soonest, the command's own as soon as the arm moves for the command and its data are there; of several
+    /// the one that has been dirty longest. Costs a look at each, and a way and a turn to reckon for those that are not too far to be it.
     fn nearest_dirty(&mut self) -> Option<(u64, usize)> {
         self.locate_dirty();
         let (mechanics, least) = (&self.mechanics, self.firmware.write_seek_min);
@@ -261,7 +261,7 @@ impl Controller {
                 None => movement + spindle.wait(spindle.after(phase, movement), place.angle),
                 Some((_, coming)) => {
                     let arrives = from.max(coming.arm_ready) + movement;
-                    let there = self.there(&coming, place.cylinder);
+                    let there = self.there(index, &coming, place.cylinder);
                     passes(spindle, [arrives, there], place.angle).since(from)
                 }
             };

@@ -10,7 +10,6 @@
 //! write, or some of a long one. If a block takes longer on the bus than a sector on the medium, a later sector overtakes its data, unless the first one waits
 //! for that long. So the data *are there* as soon as an access that begins then goes through without a lost revolution.
 
-use super::super::buffer::Match;
 use super::super::firmware::Firmware;
 use super::super::spindle::Spindle;
 use super::{Bus, Controller, Freed};
@@ -102,17 +101,15 @@ impl Controller {
         }
     }
 
-    /// If the command is a write, its segment and how the data come that this is to be written with; nothing if it has some to begin with.
+    /// If the command is a write, its segment, and how the data come that this is to be written with when it has no others.
     pub(super) fn data_to_come(&self) -> Option<(usize, Coming)> {
         let job = self.job.as_ref().filter(|job| job.op == Op::Write)?;
         let index = job.segment?;
-        if job.meets == Match::Join || job.sent > job.first {
-            return None;
-        }
+        let flowed = Duration(job.burst.counted * self.firmware.write_block.0);
         let from = match self.bus {
             Bus::Contact(due) => due,
             Bus::Leave(due) | Bus::Pause(due) => due + self.contact_delay(job, 1),
-            Bus::Burst(_) => job.burst.since,
+            Bus::Burst(_) => job.burst.since + flowed,
             Bus::Idle | Bus::Hold | Bus::End(_) => self.now,
         };
         let coming = Coming {
@@ -122,12 +119,16 @@ impl Controller {
         Some((index, coming))
     }
 
-    /// When so many of these data are there that the command can be written at a cylinder.
-    pub(super) fn there(&self, coming: &Coming, cylinder: u32) -> Instant {
-        let job = self.job();
+    /// When so many of these data are there that the command's segment can be written on at a cylinder: at once if it has others before them.
+    pub(super) fn there(&self, index: usize, coming: &Coming, cylinder: u32) -> Instant {
+        let segment = self.buffer.at(index);
+        if segment.written < segment.end {
+            return self.now;
+        }
+        let left = self.job().end - segment.written;
         let sector = self.mechanics.layout().sector_time(cylinder);
         let turn = self.mechanics.spindle().revolution();
-        coming.there(&self.firmware, job.end - job.first, (sector, turn))
+        coming.there(&self.firmware, left, (sector, turn))
     }
 
     /// Whether a write that joins no other would get the segment of the write before.

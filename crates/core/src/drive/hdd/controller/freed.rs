@@ -119,9 +119,9 @@ impl Controller {
                 found(free.now, free.arm, self.stopped)
             }
             WriteBack::Nearest => {
+                // An arm that writes was stopped by nothing that it still waits for.
                 let mut free = Free { now, arm };
                 if let Some(index) = self.followed() {
-                    free.now = now.max(stopped);
                     free = trial.write(free, index, self.buffer.at(index));
                 }
                 found(free.now, free.arm, stopped)

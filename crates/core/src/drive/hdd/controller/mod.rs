@@ -41,6 +41,8 @@ mod arm;
 #[cfg(test)]
 mod batches;
 mod bus;
+#[cfg(test)]
+mod choice_tests;
 mod data;
 mod freed;
 mod medium;
