@@ -109,9 +109,7 @@ impl EmpiricalParameters {
     /// # Errors
     /// The first thing wrong: the key, the value, what is allowed.
     pub fn read(table: &toml::Table) -> Result<EmpiricalParameters, ConfigError> {
-        let parameters: EmpiricalParameters = file::read(table)?;
-        parameters.check()?;
-        Ok(parameters)
+        file::read_checked(table, EmpiricalParameters::check)
     }
 
     fn check(&self) -> Result<(), ConfigError> {

@@ -24,6 +24,46 @@ pub(super) fn read<T: DeserializeOwned>(table: &toml::Table) -> Result<T, Config
     T::deserialize(Node(&root)).map_err(ConfigError::from)
 }
 
+/// Reads a drive's file as a `T` and checks it. Types know less of a whole number than checks do: one that its type refuses is told with what the check of its key
+/// allows, which says that of the least and of the greatest number of the type.
+///
+/// # Errors
+/// As [`read`], and what `check` says.
+pub(super) fn read_checked<T: DeserializeOwned>(
+    table: &toml::Table,
+    check: impl Fn(&T) -> Result<(), ConfigError>,
+) -> Result<T, ConfigError> {
+    let refusal = match T::deserialize(Node(&Value::Table(table.clone()))) {
+        Ok(read) => return check(&read).map(|()| read),
+        Err(refusal) => refusal,
+    };
+    let told = refusal.most.into_iter().flat_map(|most| [0, most]);
+    let told = told.filter_map(|end| {
+        let mut root = Value::Table(table.clone());
+        *at(&mut root, &refusal.place)? = Value::Integer(end);
+        let error = check(&T::deserialize(Node(&root)).ok()?).err()?;
+        (error.key == refusal.place).then_some(error.allowed)
+    });
+    let told = told.last();
+    let mut error = ConfigError::from(refusal);
+    if let Some(told) = told {
+        error.allowed = match told.starts_with("a whole number") {
+            true => told,
+            false => format!("a whole number, {told}"),
+        };
+    }
+    Err(error)
+}
+
+/// The value at a place, such as `zones[0].spares`.
+fn at<'a>(value: &'a mut Value, place: &str) -> Option<&'a mut Value> {
+    let mut steps = place.split(['.', '[', ']']).filter(|step| !step.is_empty());
+    steps.try_fold(value, |value, step| match value {
+        Value::Array(items) => items.get_mut(step.parse::<usize>().ok()?),
+        other => other.get_mut(step),
+    })
+}
+
 /// A value of the file.
 #[derive(Clone, Copy)]
 struct Node<'a>(&'a Value);
@@ -33,10 +73,13 @@ impl Node<'_> {
         Err(Refusal::value(&short(self.0), allowed))
     }
 
-    /// A whole number that the type asked for can hold.
-    fn whole<T: TryFrom<i64>>(self, allowed: &str) -> Result<T, Refusal> {
+    /// A whole number that the type asked for can hold, which is `most` at most.
+    fn whole<T: TryFrom<i64>>(self, most: i64, allowed: &str) -> Result<T, Refusal> {
         let whole = self.0.as_integer().and_then(|whole| whole.try_into().ok());
-        whole.map_or_else(|| self.refused(allowed), Ok)
+        whole.ok_or_else(|| Refusal {
+            most: Some(most),
+            ..Refusal::value(&short(self.0), allowed)
+        })
     }
 }
 
@@ -72,15 +115,15 @@ impl<'de> Deserializer<'de> for Node<'_> {
     }
 
     fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        visitor.visit_u32(self.whole("a whole number from 0 to 4294967295")?)
+        visitor.visit_u32(self.whole(u32::MAX.into(), "a whole number from 0 to 4294967295")?)
     }
 
     fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        visitor.visit_u64(self.whole("a whole number from 0")?)
+        visitor.visit_u64(self.whole(i64::MAX, "a whole number from 0")?)
     }
 
     fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        visitor.visit_i64(self.whole("a whole number")?)
+        visitor.visit_i64(self.whole(i64::MAX, "a whole number")?)
     }
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
@@ -221,6 +264,8 @@ struct Refusal {
     /// Keys and numbers that lead to the place, such as `zones[0].cylinders`; empty for the whole file.
     place: String,
     what: What,
+    /// The greatest whole number of the type there, if it is one that the type refuses.
+    most: Option<i64>,
 }
 
 #[derive(Debug)]
@@ -243,6 +288,7 @@ impl Refusal {
                 value: value.to_owned(),
                 allowed: allowed.to_owned(),
             },
+            most: None,
         }
     }
 
@@ -254,6 +300,7 @@ impl Refusal {
                 value: Some(value.to_owned()),
                 known,
             },
+            most: None,
         }
     }
 
@@ -270,7 +317,7 @@ impl Refusal {
 
 impl From<Refusal> for ConfigError {
     fn from(refusal: Refusal) -> ConfigError {
-        let Refusal { place, what } = refusal;
+        let Refusal { place, what, .. } = refusal;
         match what {
             What::Value { value, allowed } => ConfigError::value(&place, &value, &allowed),
             What::Unknown { key, value, known } => {
@@ -335,6 +382,7 @@ impl de::Error for Refusal {
                 value: None,
                 known,
             },
+            most: None,
         }
     }
 
@@ -388,6 +436,50 @@ mod tests {
         assert_eq!(sample.points, [(1, 2.0), (3, 4.5)]);
         assert_eq!((sample.order, sample.flag), (Order::UpAndDown, true));
         assert_eq!(sample.inner.unwrap().heads, 1);
+    }
+
+    #[test]
+    fn a_whole_number_that_its_type_refuses_is_told_with_what_its_check_allows() {
+        fn check(sample: &Sample) -> Result<(), ConfigError> {
+            for (index, (distance, _)) in sample.points.iter().enumerate() {
+                if *distance > 9 {
+                    let key = format!("points[{index}][0]");
+                    return Err(ConfigError::value(&key, &distance.to_string(), "up to 9"));
+                }
+            }
+            match sample.heads {
+                1..=16 => Ok(()),
+                other => Err(ConfigError::value("heads", &other.to_string(), "1 to 16")),
+            }
+        }
+        let told = |text: &str| {
+            let read = read_checked(&text.parse().unwrap(), check);
+            read.map(|_| ()).unwrap_err().to_string()
+        };
+        assert_eq!(told("rpm = 1\nheads = 17"), "heads = 17 (allowed: 1 to 16)");
+        for heads in ["-2", "4294967296", "'two'"] {
+            let told = told(&format!("rpm = 1\nheads = {heads}"));
+            assert!(
+                told.ends_with("(allowed: a whole number, 1 to 16)"),
+                "{told}"
+            );
+            assert!(
+                told.starts_with(&format!("heads = {}", heads.replace('\'', "\""))),
+                "{told}"
+            );
+        }
+        // Its check allows the least number.
+        let told_of_point = told("rpm = 1\nheads = 4\npoints = [[1, 2], [-3, 4]]");
+        assert_eq!(
+            told_of_point,
+            "points[1][0] = -3 (allowed: a whole number, up to 9)"
+        );
+        // It has no check of its own.
+        let inner = told("rpm = 1\nheads = 4\n[inner]\nrpm = 1\nheads = -1");
+        assert!(
+            inner.contains("inner.heads = -1 (allowed: a whole number from 0"),
+            "{inner}"
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use crate::contract::Blueprint;
 use crate::measure::Measure;
-use crate::registry::{ConfigError, Knob, KnobValue, Knobs, canonical};
+use crate::registry::{ConfigError, Knob, KnobValue, Knobs, canonical, nearest};
 
 mod cache;
 pub mod capped;
@@ -178,7 +178,11 @@ pub fn kind_of(name: &str, table: &toml::Table) -> Result<&'static Kind, ConfigE
         return Err(ConfigError::value(&key, found, &allowed));
     };
     let found = KINDS.iter().find(|kind| kind.name == word);
-    found
-        .copied()
-        .ok_or_else(|| ConfigError::unknown(&format!("{key}, kind of drive"), word, &names))
+    found.copied().ok_or_else(|| {
+        let allowed = format!("one of {}", names.join(", "));
+        ConfigError {
+            nearest: nearest(word, &names),
+            ..ConfigError::value(&key, word, &allowed)
+        }
+    })
 }

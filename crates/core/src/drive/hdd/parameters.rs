@@ -177,9 +177,7 @@ impl Parameters {
             let alone = toml::Table::from_iter([("sparing".to_owned(), sparing.clone())]);
             file::read::<SparingAlone>(&alone)?;
         }
-        let parameters: Parameters = file::read(table)?;
-        parameters.check()?;
-        Ok(parameters)
+        file::read_checked(table, Parameters::check)
     }
 
     /// The drive's electronics, if they are described.
@@ -320,6 +318,33 @@ impl Parameters {
                 return error(format!("below cylinders = {}", self.cylinders));
             }
             next = last + 1;
+        }
+        self.check_ends()
+    }
+
+    /// Zones may leave cylinders between them out. Those in front of the first and behind the last would only make seeks of a drive that has other cylinders.
+    fn check_ends(&self) -> Result<(), ConfigError> {
+        let (front, back) = (&self.zones[0], &self.zones[self.zones.len() - 1]);
+        let error = |index: usize, (first, last): (u32, u32), allowed: String| {
+            let (key, text) = (
+                format!("zones[{index}].cylinders"),
+                format!("[{first}, {last}]"),
+            );
+            Err(ConfigError::value(&key, &text, &allowed))
+        };
+        let cylinders = self.cylinders;
+        if front.cylinders.0 > 0 {
+            let allowed =
+                format!("a first zone that begins with 0, the first of cylinders = {cylinders}");
+            return error(0, front.cylinders, allowed);
+        }
+        if back.cylinders.1 < cylinders - 1 {
+            let allowed = format!(
+                "a last zone that ends with {}, the last of cylinders = {cylinders}; or cylinders = {}",
+                cylinders - 1,
+                back.cylinders.1 + 1
+            );
+            return error(self.zones.len() - 1, back.cylinders, allowed);
         }
         Ok(())
     }
@@ -551,5 +576,21 @@ mod tests {
         assert!(error("'zone-end'", "'none'").contains("the drive has no sparing"));
         assert!(error("'zone-end'", "'zone-start'").contains("zone-start"));
         assert!(error("[5, 9]", "[5, 10]").contains("below cylinders = 10"));
+        let heads = error("heads = 2", "heads = -2");
+        assert_eq!(heads, "heads = -2 (allowed: a whole number, 1 to 4096)");
+    }
+
+    #[test]
+    fn zones_reach_from_the_first_cylinder_to_the_last() {
+        assert_eq!(
+            error("[0, 4]", "[1, 4]"),
+            "zones[0].cylinders = [1, 4] (allowed: a first zone that begins with 0, the first of cylinders = 10)"
+        );
+        assert_eq!(
+            error("[5, 9]", "[5, 8]"),
+            "zones[1].cylinders = [5, 8] (allowed: a last zone that ends with 9, the last of cylinders = 10; or cylinders = 9)"
+        );
+        // Between them, some may be left out.
+        assert!(read(&SMALL.replace("[5, 9]", "[7, 9]")).is_ok());
     }
 }

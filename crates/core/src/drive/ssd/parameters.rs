@@ -215,31 +215,34 @@ impl SsdParameters {
     /// # Errors
     /// A key that there is not, or a value that is not allowed.
     pub(super) fn read(table: &toml::Table) -> Result<SsdParameters, ConfigError> {
-        let read: SsdParameters = file::read(table)?;
+        file::read_checked(table, SsdParameters::check)
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
         for (key, value, most) in [
-            ("queue_depth", read.queue_depth, 65_536),
-            ("channels", read.channels, 64),
-            ("dies_per_channel", read.dies_per_channel, 256),
-            ("planes_per_die", read.planes_per_die, 16),
-            ("blocks_per_plane", read.blocks_per_plane, 1 << 20),
-            ("pages_per_block", read.pages_per_block, 1 << 14),
-            ("page_kib", read.page_kib, 256),
-            ("map_kib", read.map_kib, 32),
+            ("queue_depth", self.queue_depth, 65_536),
+            ("channels", self.channels, 64),
+            ("dies_per_channel", self.dies_per_channel, 256),
+            ("planes_per_die", self.planes_per_die, 16),
+            ("blocks_per_plane", self.blocks_per_plane, 1 << 20),
+            ("pages_per_block", self.pages_per_block, 1 << 14),
+            ("page_kib", self.page_kib, 256),
+            ("map_kib", self.map_kib, 32),
         ] {
             whole(key, value, most)?;
         }
         for (key, value) in [
-            ("read_us", read.read_us),
-            ("program_us", read.program_us),
-            ("erase_us", read.erase_us),
+            ("read_us", self.read_us),
+            ("program_us", self.program_us),
+            ("erase_us", self.erase_us),
         ] {
             number(key, value, 0.001, 1e7)?;
         }
-        number("channel_mb_s", read.channel_mb_s, 0.1, 1e5)?;
-        if let Some(suspension) = &read.suspension {
+        number("channel_mb_s", self.channel_mb_s, 0.1, 1e5)?;
+        if let Some(suspension) = &self.suspension {
             number("suspension.takes_us", suspension.takes_us, 0.0, 1e6)?;
         }
-        let host = &read.host;
+        let host = &self.host;
         number("host.mb_s", host.mb_s, 0.1, 1e6)?;
         for (key, value) in [
             ("host.command_us", host.command_us),
@@ -248,21 +251,20 @@ impl SsdParameters {
         ] {
             number(key, value, 0.0, 1e6)?;
         }
-        read.check_caches()?;
+        self.check_caches()?;
         number(
             "collection.start_percent",
-            read.collection.start_percent,
+            self.collection.start_percent,
             0.0,
             50.0,
         )?;
         number(
             "collection.urgent_percent",
-            read.collection.urgent_percent,
+            self.collection.urgent_percent,
             0.0,
             50.0,
         )?;
-        read.fits()?;
-        Ok(read)
+        self.fits()
     }
 
     /// Checks the write cache and that of the map.
