@@ -143,9 +143,55 @@ pub(crate) fn list(words: &[String]) -> String {
     }
 }
 
+/// Things that are named one by one; of more, some are named and the others counted.
+const NAMED_MAX: usize = 6;
+/// How many are named of more.
+const NAMED_OF_MORE: usize = 3;
+
+/// As [`list`], of as many as anybody reads: `a, b, c and 9 others`.
+pub(crate) fn some(words: &[String]) -> String {
+    if words.len() <= NAMED_MAX {
+        return list(words);
+    }
+    let mut named = words[..NAMED_OF_MORE].to_vec();
+    named.push(format!("{} others", words.len() - NAMED_OF_MORE));
+    list(&named)
+}
+
+/// Numbers that rise, as people read them: each, or from the first to the last where [`some`] would not name all.
+pub(crate) fn rising(values: &[f64]) -> String {
+    match values {
+        [first, .., last] if values.len() > NAMED_MAX => {
+            format!("{} to {}", number(*first), number(*last))
+        }
+        _ => list(
+            &values
+                .iter()
+                .map(|value| number(*value))
+                .collect::<Vec<_>>(),
+        ),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_many_things_some_are_named() {
+        let words = |count: usize| {
+            (0..count)
+                .map(|number| format!("c{number}"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(some(&words(6)), "c0, c1, c2, c3, c4 and c5");
+        assert_eq!(some(&words(7)), "c0, c1, c2 and 4 others");
+        assert_eq!(rising(&[1.0, 2.0]), "1.000 and 2.000");
+        assert_eq!(
+            rising(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.5]),
+            "1.000 to 7.500"
+        );
+    }
 
     #[test]
     fn numbers_keep_their_digits() {

@@ -6,7 +6,7 @@ use super::{Capacity, Find, Outcome, Reached, SHOWN_FROM, Tried, Word};
 use crate::number::{counted, list, seconds, times};
 use crate::objective;
 
-/// Choices whose failures are listed one by one; of more only their number is told.
+/// Choices that are listed one by one; of more only their number is told.
 const LISTED_MAX: usize = 6;
 
 /// What has to hold, in words.
@@ -71,12 +71,20 @@ fn headline(capacity: &Capacity) -> String {
         name(capacity, best),
         reach(capacity, best)
     );
-    for found in order {
-        text += &format!(
-            ", {} {}",
-            name(capacity, found),
-            short(capacity.find, found)
-        );
+    let told =
+        |found: &Reached| format!("{} {}", name(capacity, found), short(capacity.find, found));
+    // Of many, the best, and the last of all.
+    let listed = if order.len() > LISTED_MAX {
+        LISTED_MAX / 2
+    } else {
+        order.len()
+    };
+    for found in &order[..listed] {
+        text += &format!(", {}", told(found));
+    }
+    if let [.., last] = &order[listed..] {
+        let others = order.len() - listed;
+        text += &format!(", {others} others, the last of which is {}", told(last));
     }
     text + "."
 }

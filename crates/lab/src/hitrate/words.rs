@@ -1,7 +1,7 @@
 //! What miss ratios say, in words.
 
 use super::{HitRates, Row};
-use crate::number::list;
+use crate::number::{list, some};
 
 /// So many sizes are told one by one.
 const EACH_MAX: usize = 3;
@@ -98,10 +98,10 @@ fn best<'a>(rows: &[&'a Row], few: bool) -> Option<(String, &'a Row)> {
         (_, _) if least.off_by.is_some() => {
             format!(
                 "the sample cannot tell which of {} misses least: about",
-                list(&alike)
+                some(&alike)
             )
         }
-        _ => format!("{} miss the same, the least:", list(&alike)),
+        _ => format!("{} miss the same, the least:", some(&alike)),
     };
     Some((said, least))
 }

@@ -11,11 +11,11 @@ mod described;
 mod failing;
 mod undecided;
 
-use failing::{no_word, others_do_not_serve, rest, serves, those};
+use failing::{no_word, others_do_not_serve, serves, those};
 
 use super::{Judged, caveats, drives, ratio};
 use crate::measure::Basis;
-use crate::number::{list, number, rate, times};
+use crate::number::{list, number, rate, some, times};
 use crate::outcome::{Rank, Ranking, Role, Run, Standing, Traced, Varied, Word};
 
 /// Loads that are listed one by one; of more only their number is told, and the range of what they say.
@@ -280,12 +280,8 @@ impl Names<'_> {
     }
 
     fn choices(&self, ranks: &[&Rank]) -> String {
-        list(
-            &ranks
-                .iter()
-                .map(|rank| self.choice(rank))
-                .collect::<Vec<_>>(),
-        )
+        let names = ranks.iter().map(|rank| self.choice(rank));
+        some(&names.collect::<Vec<_>>())
     }
 
     fn under_one_load(&self, ranking: &Ranking) -> (String, Vec<String>) {
@@ -300,13 +296,16 @@ impl Names<'_> {
                 } else {
                     self.choices(&leaders)
                 };
-                let (mean, rest) = (mean(leaders[0]), rest(ranking, leaders.len()));
+                let (mean, rest) = (mean(leaders[0]), self.rest(ranking, leaders.len()));
                 let headline = format!("{who} do the same: {mean} ms on average{rest}{untold}.");
                 (headline, self.ahead(ranking, leaders[0], "Each is"))
             }
             Lead::Undecided(leaders, open) => {
                 let lead = self.undecided(&leaders);
-                let (rest, open) = (rest(ranking, leaders.len()), self.open(leaders[0], &open));
+                let (rest, open) = (
+                    self.rest(ranking, leaders.len()),
+                    self.open(leaders[0], &open),
+                );
                 let headline = format!("{lead}{rest}{open}{untold}.");
                 let who = format!("{} is", self.choice(leaders[0]));
                 (headline, self.ahead(ranking, leaders[0], &who))
@@ -322,7 +321,10 @@ impl Names<'_> {
         let keep_up = those(ranking, Standing::KeepsUp);
         let others = keep_up[1..].iter();
         let have = others.filter(|rank| !self.has_no_interval(rank)).count();
-        let (rest, mean) = (rest(ranking, keep_up.len()), number(best.response_ms_mean));
+        let (rest, mean) = (
+            self.rest(ranking, keep_up.len()),
+            number(best.response_ms_mean),
+        );
         let is_equal = |rank: &&Rank| {
             rank.response_ms_mean
                 .total_cmp(&best.response_ms_mean)
@@ -638,6 +640,9 @@ impl Names<'_> {
             if most(&inside) < least(&outside) {
                 return format!("every {key} below {}", least(&outside));
             }
+        }
+        if some.len() > LISTED_MAX {
+            return format!("{} of {} values of {key}", some.len(), all.len());
         }
         let values: Vec<String> = some.iter().map(|ranking| short(ranking)).collect();
         format!("{key} {}", list(&values))

@@ -46,22 +46,12 @@ const DO: [(Standing, &str); 3] = [
     (Standing::WrongBlocks, "served wrong blocks"),
 ];
 
-/// What is said of those behind so many that lead, but for those without an interval.
-pub(super) fn rest(ranking: &Ranking, leaders: usize) -> String {
-    let mut told = found(ranking, DO);
-    let behind = ranking.ranks.iter().skip(leaders);
-    let slower = |rank: &Rank| word(rank) == Some(Word::Slower);
-    if behind.clone().any(slower) && told.first() != Some(&DO[0].1) {
-        told.insert(0, DO[0].1);
-    }
-    let hardly = if told == [DO[0].1] {
-        hardly(ranking)
-    } else {
-        String::new()
-    };
-    match told.as_slice() {
-        [] => String::new(),
-        told => format!("; {} {}{hardly}", who(ranking, leaders), told.join(", or ")),
+/// What one choice does.
+fn does(rank: &Rank) -> &'static str {
+    match rank.standing {
+        Standing::KeepsUp | Standing::Overloaded => "is slower",
+        Standing::Failed => "failed more than 1 % of its measured reads and writes",
+        Standing::WrongBlocks => DO[2].1,
     }
 }
 
@@ -95,6 +85,28 @@ pub(super) fn no_word(ranking: &Ranking) -> String {
 }
 
 impl Names<'_> {
+    /// What is said of those behind so many that lead, but for those of which it is undecided or without an interval. One alone is named.
+    pub(super) fn rest(&self, ranking: &Ranking, leaders: usize) -> String {
+        let slower = |rank: &Rank| word(rank) == Some(Word::Slower);
+        let is_told = |rank: &&Rank| slower(rank) || rank.standing != Standing::KeepsUp;
+        let behind = ranking.ranks.iter().skip(leaders);
+        let behind: Vec<&Rank> = behind.filter(is_told).collect();
+        let mut told = found(ranking, DO);
+        if behind.iter().any(|rank| slower(rank)) && told.first() != Some(&DO[0].1) {
+            told.insert(0, DO[0].1);
+        }
+        let hardly = if told == [DO[0].1] {
+            hardly(ranking)
+        } else {
+            String::new()
+        };
+        match behind.as_slice() {
+            [] => String::new(),
+            [one] => format!("; {} {}{hardly}", self.choice(one), does(one)),
+            _ => format!("; {} {}{hardly}", who(ranking, leaders), told.join(", or ")),
+        }
+    }
+
     /// How many of its measured reads and writes a run failed, in percent.
     fn failed_percent(&self, rank: &Rank) -> String {
         number(100.0 * self.basis(rank).failed_share())

@@ -4,7 +4,7 @@
 //! request that took very long can make it. They lead nothing, and the headline says why.
 
 use super::Names;
-use crate::number::{list, number};
+use crate::number::rising;
 use crate::outcome::Rank;
 use crate::verdict::caveats;
 
@@ -12,8 +12,7 @@ impl Names<'_> {
     /// What is said of those that cannot be told apart, with the lowest means; of one alone, that it has the lowest.
     pub(super) fn undecided(&self, leaders: &[&Rank]) -> String {
         let (who, last) = (self.choices(leaders), leaders.len() - 1);
-        let means = leaders.iter().map(|rank| number(rank.response_ms_mean));
-        let means = list(&means.collect::<Vec<_>>());
+        let means = means(leaders);
         if last == 0 {
             return format!("{who} has the lowest mean, {means} ms");
         }
@@ -27,8 +26,7 @@ impl Names<'_> {
         let Some(last) = open.last() else {
             return String::new();
         };
-        let means = open.iter().map(|rank| number(rank.response_ms_mean));
-        let means = list(&means.collect::<Vec<_>>());
+        let means = means(open);
         let why = caveats::uneven(self.judged[first.run], self.judged[last.run]);
         let why = why.map_or(String::new(), |why| format!(", as {why}"));
         format!(
@@ -44,9 +42,16 @@ impl Names<'_> {
             [_] => format!("{who} has the lowest mean"),
             _ => format!("it is undecided between {who}"),
         };
+        let are = if open.len() == 1 { "is" } else { "are" };
         match self.choices(open).as_str() {
             "" => lead,
-            open => format!("{lead}, and whether {open} is slower is undecided"),
+            open => format!("{lead}, and whether {open} {are} slower is undecided"),
         }
     }
+}
+
+/// Their means, which rise.
+fn means(ranks: &[&Rank]) -> String {
+    let means = ranks.iter().map(|rank| rank.response_ms_mean);
+    rising(&means.collect::<Vec<_>>())
 }
