@@ -20,7 +20,7 @@ use crate::part_args::{PartArgs, kinds_listed};
   nearslot list schedulers
   nearslot show satf
 
-Exit codes: 0 done, 1 a check failed, 2 usage, 3 input unfit, 4 interrupted (Ctrl-C, SIGTERM) with partial results written."
+Exit codes: 0 done, 1 a check failed, 2 usage, 3 input unfit, 4 interrupted (Ctrl-C, SIGTERM), with what was measured until then written."
 )]
 pub(crate) struct Cli {
     /// What to do.
@@ -479,7 +479,7 @@ pub(crate) struct CapacityArgs {
     #[arg(long, value_name = "OBJECTIVE", required = true)]
     pub(crate) slo: Vec<String>,
     /// What to find: speed, rate, depth, drives (at most 256) [default: the speed of a timed replay, the rate of a synthetic load that has
-    /// one, the depth of a closed loop]
+    /// one, the depth of a closed loop]. Of workloads, those that have the setting `requests` are taken
     #[arg(long, value_name = "WHAT")]
     pub(crate) find: Option<String>,
     /// How far apart the settings are that are tried, in percent [default: 2%]

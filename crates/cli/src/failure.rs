@@ -28,6 +28,14 @@ impl Failure {
         Failure::Input(format!("{}: {error}", path.display()))
     }
 
+    /// A mistake about a drive of this name: of its file, if that is one, else of the command line.
+    pub(crate) fn drive(name: &str, error: &ConfigError) -> Failure {
+        match name.ends_with(".toml") {
+            true => Failure::Input(error.to_string()),
+            false => Failure::Usage(error.to_string()),
+        }
+    }
+
     /// The exit code.
     pub(crate) fn code(&self) -> u8 {
         match self {
@@ -55,9 +63,9 @@ impl From<ReportError> for Failure {
             ReportError::Refused { why, .. } if *why == Refusal::Exists => {
                 Failure::Usage(format!("{error}, or replace it with --force"))
             }
-            ReportError::Refused { .. } | ReportError::NothingToReplace => {
-                Failure::Usage(error.to_string())
-            }
+            ReportError::Refused { .. }
+            | ReportError::NothingToReplace
+            | ReportError::NoParquet => Failure::Usage(error.to_string()),
             _ => Failure::Input(error.to_string()),
         }
     }

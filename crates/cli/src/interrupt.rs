@@ -1,4 +1,7 @@
-//! What Ctrl-C, SIGTERM and SIGHUP do: all of them ask the runs to end, so that what was measured is still written.
+//! What Ctrl-C, SIGTERM and SIGHUP do.
+//!
+//! Where there may be something to keep ([`Control::keeps`]), they ask the work to end, so that what was measured is still written. Before, while a trace is read or a
+//! map is made, and for a second signal, the program ends at once, whatever it is doing: it may wait for standard input. Temporary files go, and no output gets its name.
 //!
 //! Service managers and batch systems end a job by SIGTERM, a closed terminal by SIGHUP. Who started us under `nohup` wants
 //! SIGHUP to be ignored: then it is blocked, since the library that catches the three cannot leave one of them out.
@@ -7,11 +10,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use nearslot_lab::sim::Control;
+use nearslot_trace::temporary;
 
 use crate::failure::Failure;
+use crate::progress;
 
-/// Makes these signals stop the runs; a second one ends the program at once. Called before any thread is started, as threads
-/// inherit which signals are blocked.
+/// The exit code of a second signal, as of a program that handles none.
+const AGAIN: u8 = 130;
+
+/// Makes these signals stop the work. Called before any thread is started, as threads inherit which signals are blocked.
 ///
 /// # Errors
 /// The handler cannot be installed.
@@ -21,7 +28,11 @@ pub(crate) fn stop(control: &Arc<Control>) -> Result<(), Failure> {
     let control = Arc::clone(control);
     let handler = move || {
         if control.stop.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
+            end_at_once(AGAIN);
+        } else if !control.keeps.load(Ordering::Relaxed) {
+            let told = Failure::Interrupted("interrupted, and nothing is written".to_owned());
+            progress::note(&format!("nearslot: {}", told.message()));
+            end_at_once(told.code());
         }
     };
     match ctrlc::set_handler(handler) {
@@ -29,6 +40,12 @@ pub(crate) fn stop(control: &Arc<Control>) -> Result<(), Failure> {
         Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(()),
         Err(error) => Err(Failure::Input(format!("signals cannot be caught: {error}"))),
     }
+}
+
+/// Ends the program, and leaves no temporary file.
+fn end_at_once(code: u8) -> ! {
+    let _none_comes_meanwhile = temporary::remove_all();
+    std::process::exit(code.into())
 }
 
 /// Blocks SIGHUP if it was ignored when the program started.

@@ -1,7 +1,7 @@
 //! # nearslot, the command
 //!
 //! Thin over `nearslot-lab`: words in, words out. stdout is data, stderr is progress and messages; exit codes are
-//! 0 done, 1 a check failed, 2 usage, 3 input unfit, 4 interrupted with partial results written.
+//! 0 done, 1 a check failed, 2 usage, 3 input unfit, 4 interrupted, with what was measured until then written.
 
 mod args;
 mod commands;

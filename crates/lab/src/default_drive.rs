@@ -20,6 +20,7 @@ use crate::catalog::{Disk, TODAY_SINCE, names, of_today};
 use crate::error::RunError;
 use crate::grid::Point;
 use crate::load::LoadedTrace;
+use crate::memo::SHARED;
 use crate::number::decimal_bytes;
 use crate::outcome::ChosenDrive;
 use crate::prepare;
@@ -199,7 +200,7 @@ fn hold(
                 let holder = Holder::over((stack.capacity(), disk.name), disk.capacity);
                 Layout::new(load.volumes, mode, what, holder).map_err(RunError::Unfit)?;
             }
-            _ => drop(prepare::prepare(&scenario, trace, &stack)?),
+            _ => drop(prepare::prepare(&scenario, trace, (&stack, &SHARED))?),
         }
     }
     Ok(())

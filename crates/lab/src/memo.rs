@@ -5,7 +5,8 @@
 //! asked for goes first when all together take more than a gibibyte.
 
 use std::any::Any;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use nearslot_core::registry::{Memo, Prepared};
 
@@ -22,7 +23,7 @@ pub struct Shared {
 }
 
 /// Filled by the first who asks.
-type Cell = Arc<OnceLock<Prepared>>;
+type Cell = Arc<Mutex<Option<Prepared>>>;
 
 impl Shared {
     const fn new(bytes_max: usize) -> Shared {
@@ -30,27 +31,6 @@ impl Shared {
             made: Mutex::new(Vec::new()),
             bytes_max,
         }
-    }
-
-    /// What is made once for all that ask by this key, and how many bytes it takes.
-    ///
-    /// # Panics
-    /// Something of another type has this key.
-    pub(crate) fn once<T: Any + Send + Sync>(
-        &self,
-        key: &str,
-        make: impl Fn() -> T,
-        bytes: fn(&T) -> usize,
-    ) -> Arc<T> {
-        let prepared = self.get(key, &mut || {
-            let made = make();
-            Prepared {
-                bytes: bytes(&made),
-                value: Arc::new(made),
-            }
-        });
-        let made = prepared.value.downcast::<T>();
-        made.expect("no two kinds of things have the same name")
     }
 
     /// The cell of a key, which becomes the last.
@@ -69,7 +49,9 @@ impl Shared {
     /// Forgets the first ones while there is too much, but never the last.
     fn trim(&self) {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes = |(_, cell): &(String, Cell)| cell.get().map_or(0, |made| made.bytes);
+        // What is being made has no size yet.
+        let size = |cell: &Cell| Some(cell.try_lock().ok()?.as_ref()?.bytes);
+        let bytes = |(_, cell): &(String, Cell)| size(cell).unwrap_or(0);
         let mut all: usize = made.iter().map(bytes).sum();
         let mut behind = 0;
         while all > self.bytes_max && behind + 1 < made.len() {
@@ -81,13 +63,52 @@ impl Shared {
 }
 
 impl Memo for Shared {
-    fn get(&self, key: &str, make: &mut dyn FnMut() -> Prepared) -> Prepared {
-        // A run that panicked left a cell that is empty, which the next one fills.
+    fn get(&self, key: &str, make: &mut dyn FnMut() -> Option<Prepared>) -> Option<Prepared> {
         let cell = self.cell(key);
-        let prepared = cell.get_or_init(make).clone();
+        // A run that panicked, or was told to stop, left a cell that is empty, which the next one fills.
+        let mut filled = cell.lock().unwrap_or_else(PoisonError::into_inner);
+        if filled.is_none() {
+            *filled = make();
+        }
+        let prepared = filled.clone();
+        drop(filled);
         self.trim();
         prepared
     }
+}
+
+/// The same for a run that may be told to stop while something is prepared.
+pub struct Stoppable<'a>(pub &'a AtomicBool);
+
+impl Memo for Stoppable<'_> {
+    fn get(&self, key: &str, make: &mut dyn FnMut() -> Option<Prepared>) -> Option<Prepared> {
+        SHARED.get(key, make)
+    }
+
+    fn wants(&self) -> bool {
+        !self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What is made once for all that ask by this key, and how many bytes it takes; none if `make` gave it up.
+///
+/// # Panics
+/// Something of another type has this key.
+pub(crate) fn once<T: Any + Send + Sync>(
+    memo: &dyn Memo,
+    key: &str,
+    make: impl Fn() -> Option<T>,
+    bytes: fn(&T) -> usize,
+) -> Option<Arc<T>> {
+    let prepared = memo.get(key, &mut || {
+        let made = make()?;
+        Some(Prepared {
+            bytes: bytes(&made),
+            value: Arc::new(made),
+        })
+    })?;
+    let made = prepared.value.downcast::<T>();
+    Some(made.expect("no two kinds of things have the same name"))
 }
 
 #[cfg(test)]
@@ -97,11 +118,12 @@ mod tests {
     fn ask(shared: &Shared, made: &mut Vec<&'static str>, key: &'static str) {
         let prepared = shared.get(key, &mut || {
             made.push(key);
-            Prepared {
+            Some(Prepared {
                 value: Arc::new(key.to_owned()),
                 bytes: 10,
-            }
+            })
         });
+        let prepared = prepared.expect("it is made");
         let found = prepared.value.downcast_ref::<String>();
         assert_eq!(found.map(String::as_str), Some(key));
     }
@@ -122,5 +144,14 @@ mod tests {
             ask(&shared, &mut made, key);
         }
         assert_eq!(made, ["a", "b", "c", "b"]);
+    }
+
+    #[test]
+    fn what_was_given_up_is_made_by_the_next_who_asks() {
+        let shared = Shared::new(100);
+        assert!(shared.get("a", &mut || None).is_none());
+        let mut made = Vec::new();
+        ask(&shared, &mut made, "a");
+        assert_eq!(made, ["a"]);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use nearslot_core::config::{Assembly, PartConfig, Parts, StackConfig};
 use nearslot_core::contract::{Destage, Placement};
-use nearslot_core::registry::{ConfigError, Kind, Need, Of, written};
+use nearslot_core::registry::{ConfigError, Kind, Memo, Need, Of, written};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::{Blocks, Duration, Instant};
 use nearslot_trace::{TimeKind, TraceOp};
@@ -74,8 +74,20 @@ pub(crate) fn built(
     scenario: &Scenario,
     trace: Option<&LoadedTrace>,
 ) -> Result<Assembly, RunError> {
+    built_with(scenario, trace, &SHARED)
+}
+
+/// The same, with what this memo has.
+///
+/// # Errors
+/// As [`built`], or that nobody wants it any more.
+pub(crate) fn built_with(
+    scenario: &Scenario,
+    trace: Option<&LoadedTrace>,
+    memo: &dyn Memo,
+) -> Result<Assembly, RunError> {
     let stack = stack_of(scenario, trace)?;
-    let built = stack.build_with(&SHARED);
+    let built = stack.build_with(memo);
     Ok(built.map_err(|error| as_asked(error, scenario, &stack))?)
 }
 
@@ -176,21 +188,21 @@ fn check_asked(trace: &LoadedTrace, parts: &Parts) -> Result<(), ConfigError> {
 /// As [`prepare`].
 pub(crate) fn count(point: &Point, trace: Option<&LoadedTrace>) -> Result<RequestCount, RunError> {
     let Assembly { stack, .. } = built(&point.scenario, trace)?;
-    Ok(prepare(&point.scenario, trace, &stack)?.count)
+    Ok(prepare(&point.scenario, trace, (&stack, &SHARED))?.count)
 }
 
 /// Makes the load of a scenario.
 ///
 /// # Errors
-/// The trace cannot be read or does not fit, or the workload is wrong.
+/// The trace cannot be read or does not fit, the workload is wrong, or nobody wants it any more.
 pub(crate) fn prepare(
     scenario: &Scenario,
     trace: Option<&LoadedTrace>,
-    stack: &Stack,
+    (stack, memo): (&Stack, &dyn Memo),
 ) -> Result<Prepared, RunError> {
     match (&scenario.load, trace) {
         (Load::Trace(load), Some(trace)) => prepare_trace(scenario, load, trace, stack),
-        (Load::Workload(part), None) => prepare_synthetic(scenario, part, stack),
+        (Load::Workload(part), None) => prepare_synthetic(scenario, part, (stack, memo)),
         _ => panic!("a trace is loaded exactly if the scenario names one"),
     }
 }
@@ -418,7 +430,7 @@ fn check_zones(part: &PartConfig, below: Option<&Below<'_>>) -> Result<(), Confi
 fn prepare_synthetic(
     scenario: &Scenario,
     part: &PartConfig,
-    stack: &Stack,
+    (stack, memo): (&Stack, &dyn Memo),
 ) -> Result<Prepared, RunError> {
     check_told(scenario, stack, 0)?;
     if scenario.makes_range_writes() {
@@ -434,6 +446,7 @@ fn prepare_synthetic(
         blueprint: &**blueprint,
         identity,
         place: &place,
+        memo,
     });
     check_zones(part, below.as_ref())?;
     let env = LoadEnv {

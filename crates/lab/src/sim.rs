@@ -59,6 +59,8 @@ impl Observer for () {}
 pub struct Control {
     /// Set it and the run ends after the next event.
     pub stop: AtomicBool,
+    /// Set by work that keeps what it has when it is told to stop, from when on it may have something. Before, nothing is lost if the program ends at once.
+    pub keeps: AtomicBool,
     /// Requests answered so far, over all runs that share this.
     pub replied: AtomicU64,
     /// How many there will be, once that is known of work which has to find out; 0 before.

@@ -86,6 +86,8 @@ words! {
         Saturated = "saturated",
         /// The first requests took so much longer than the others that they decide the mean.
         Start = "start",
+        /// Requests of the warm-up took far longer than all that were measured.
+        StarvedWarmUp = "starved-warm-up",
         /// There were fewer requests than were to be in flight.
         NeverFull = "never-full",
         /// A run of a comparison has no result, since none of its reads and writes was measured.
@@ -106,6 +108,8 @@ words! {
         UnheardStreams = "unheard-streams",
         /// Commands without an answer lasted longer than their host was to wait.
         LateTimeOuts = "late-time-outs",
+        /// Many writes cover parts of chunks only, and waited for each other, or for what had to be read first.
+        PartialChunks = "partial-chunks",
         /// Most writes of a placement that lets them move went where their data were.
         HardlyOffered = "hardly-offered",
         /// Nobody knows what a power cut leaves of the drive's cache.

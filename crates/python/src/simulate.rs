@@ -144,7 +144,7 @@ impl Job {
         let mut outputs = Outputs::new(false);
         let mut rows = |wanted: bool, name: &str, path: fn(&TempDir) -> PathBuf| {
             let file = files.filter(|_| wanted).map(path);
-            file.map(|file| outputs.add(name, &file)).transpose()
+            file.map(|file| outputs.add_rows(name, &file)).transpose()
         };
         let wanted = Wanted {
             series: self.series,

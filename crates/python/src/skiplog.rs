@@ -50,7 +50,8 @@ fn measured(drive: &str, (first, blocks): (u64, u64), grid: Grid) -> Result<Vec<
         );
         return Err(ConfigError::value("blocks", &blocks.to_string(), &allowed));
     }
-    let profile = Profile::measure(&*blueprint, first..end, grid, true);
+    let profile = Profile::measure(&*blueprint, first..end, grid, true, &|| true)
+        .expect("nobody gives it up");
     Ok(profile.costs().to_vec())
 }
 

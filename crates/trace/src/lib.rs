@@ -55,6 +55,7 @@ pub mod spool;
 mod spread;
 mod straight;
 mod systor17;
+pub mod temporary;
 mod tencent;
 mod text;
 mod traced;

@@ -3,13 +3,12 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
 use super::TraceError;
+use super::temporary::Temporary;
 
 /// A copy of standard input; dropping it deletes the file.
 pub struct Spool {
-    _file: NamedTempFile,
+    _file: Temporary,
 }
 
 /// The files of a trace with standard input, if it is among them, replaced by a copy.
@@ -29,7 +28,7 @@ pub fn spool(files: &[PathBuf]) -> Result<(Option<Spool>, Vec<PathBuf>), TraceEr
         path: "spool of standard input".to_owned(),
         source,
     };
-    let mut copy = NamedTempFile::with_prefix("nearslot-").map_err(wrong)?;
+    let mut copy = Temporary::anywhere("nearslot-").map_err(wrong)?;
     io::copy(&mut io::stdin().lock(), &mut copy).map_err(wrong)?;
     copy.flush().map_err(wrong)?;
     let path = |file: &PathBuf| {

@@ -1,6 +1,5 @@
 //! `nearslot calibrate`: a drive's file from measured latencies.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use nearslot_core::registry::ConfigError;
@@ -14,11 +13,10 @@ use serde_json::json;
 use super::scenario::read_options;
 use crate::args::{CalibrateArgs, TargetWord, TextFormat};
 use crate::failure::Failure;
-use crate::interrupt;
 use crate::output;
 
 /// `nearslot calibrate FILE...`.
-pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<(), Failure> {
+pub(crate) fn calibrate(args: &CalibrateArgs, control: &Control) -> Result<(), Failure> {
     let target = match args.target {
         TargetWord::Hdd => Target::Hdd,
         TargetWord::Empirical => Target::Empirical,
@@ -32,9 +30,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<(), Failure> {
     // Opened before a probe of hours begins, so that a folder that cannot be written is found first.
     let target_file = destination(args)?;
     let file = target_file.as_ref().map(OutputFile::create).transpose()?;
-    let control = Arc::new(Control::default());
-    interrupt::stop(&control)?;
-    let timed = timed(args, &control)?;
+    let timed = timed(args, control)?;
     let how = How {
         target,
         base,
@@ -121,10 +117,7 @@ fn judged(fit: &Fit) -> Result<(), Failure> {
 fn timed(args: &CalibrateArgs, control: &Control) -> Result<Timed, Failure> {
     let Some(path) = &args.probe else {
         let mut reader = nearslot_trace::open(&args.files, &read_options(&args.read, &args.span)?)?;
-        let samples = calibrate::read(&mut reader, control).map_err(|error| {
-            let stopped = matches!(error, CalibrateError::Interrupted);
-            failed(error, stopped)
-        })?;
+        let samples = calibrate::read(&mut reader).map_err(|error| failed(error, false))?;
         let names = args.files.iter().map(|file| file.display().to_string());
         return Ok(Timed {
             samples,

@@ -16,12 +16,11 @@ use super::compare::{blame_run, load, open, vary};
 use super::scenario::{Described, describe};
 use crate::args::{CapacityArgs, TextFormat};
 use crate::failure::Failure;
-use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
 
 /// `nearslot capacity`.
-pub(crate) fn capacity(args: &CapacityArgs) -> Result<(), Failure> {
+pub(crate) fn capacity(args: &CapacityArgs, control: &Arc<Control>) -> Result<(), Failure> {
     let mut described = describe(&args.scenario, true)?;
     if let Some(word) = &args.scenario.overload {
         let allowed = "left out: a load that is too much is what is looked for, and ends early";
@@ -36,19 +35,18 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<(), Failure> {
     let (summary, html) = targets(args, &described, &points)?;
     let format = format(args)?;
     let trace = load(&described, &args.scenario.read)?;
-    let control = Arc::new(Control::default());
-    interrupt::stop(&control)?;
     let (summary, html) = (open(summary)?, open(html)?);
     let found = {
-        let _bar = Progress::count(&control);
-        capacity::capacity(&points, trace.as_ref(), &how, &control)
+        let _bar = Progress::count(control);
+        capacity::capacity(&points, trace.as_ref(), &how, control)
     };
     let found = found.map_err(|error| blame_run(&described, error))?;
     write(&found, format, (summary, html))?;
     if found.complete {
         return Ok(());
     }
-    let text = format!("interrupted: what {} runs found is written", found.runs);
+    let runs = if found.runs == 1 { "run" } else { "runs" };
+    let text = format!("interrupted: what {} {runs} found is written", found.runs);
     Err(Failure::Interrupted(text))
 }
 

@@ -1,6 +1,6 @@
 //! `nearslot run` and `nearslot compare`: a grid of runs, of one point or of many.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -11,7 +11,7 @@ use nearslot_lab::inspect::Inspection;
 use nearslot_lab::load::LoadedTrace;
 use nearslot_lab::outcome::Results;
 use nearslot_lab::overload::Overload;
-use nearslot_lab::report::{self, Format, OutputFile, Outputs, Target};
+use nearslot_lab::report::{self, Format, OutputFile, Outputs, ReportError, Target};
 use nearslot_lab::run::{self, RunError, Wanted};
 use nearslot_lab::scenario::Load;
 use nearslot_lab::sim::Control;
@@ -20,7 +20,6 @@ use nearslot_trace::TraceError;
 use super::scenario::{Described, describe, open_options};
 use crate::args::{CompareArgs, OutputArgs, ReadArgs, RunArgs, ScenarioArgs};
 use crate::failure::Failure;
-use crate::interrupt;
 use crate::output;
 use crate::progress::{self, Progress};
 
@@ -28,7 +27,7 @@ use crate::progress::{self, Progress};
 const SCHEDULERS_DEFAULT: &str = "fcfs,look,mq-deadline,satf";
 
 /// `nearslot run`.
-pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &RunArgs, control: &Arc<Control>) -> Result<(), Failure> {
     let mut described = describe(&args.scenario, false)?;
     if let Some(sched) = &args.sched {
         described.set("sched", sched)?;
@@ -39,18 +38,18 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         return Err(Failure::usage(ConfigError::value(key, &words, allowed)));
     }
     let grid = Grid::default();
-    simulate(&described, &grid, &args.scenario, &args.output)
+    simulate(&described, &grid, (&args.scenario, &args.output), control)
 }
 
 /// `nearslot compare`.
-pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
+pub(crate) fn compare(args: &CompareArgs, control: &Arc<Control>) -> Result<(), Failure> {
     let mut described = describe(&args.scenario, true)?;
     vary(&mut described, &args.vary, args.sched.as_deref())?;
     let grid = Grid {
         baseline: args.baseline.clone(),
         jobs: args.jobs,
     };
-    simulate(&described, &grid, &args.scenario, &args.output)
+    simulate(&described, &grid, (&args.scenario, &args.output), control)
 }
 
 /// What is varied: as the words say, and schedulers, which are compared by themselves if nothing is said.
@@ -99,8 +98,8 @@ struct Grid {
 fn simulate(
     described: &Described,
     grid: &Grid,
-    scenario: &ScenarioArgs,
-    output: &OutputArgs,
+    (scenario, output): (&ScenarioArgs, &OutputArgs),
+    control: &Arc<Control>,
 ) -> Result<(), Failure> {
     let format = Format::told(output.format.as_deref(), output.output.as_deref())
         .map_err(|error| Failure::Usage(error.to_string()))?;
@@ -114,8 +113,6 @@ fn simulate(
     default_drive::check(&points).map_err(|error| described.blame(&error))?;
     let targets = Targets::of(described, &points, output)?;
     let trace = load(described, &scenario.read)?;
-    let control = Arc::new(Control::default());
-    interrupt::stop(&control)?;
     let Targets {
         summary,
         html,
@@ -138,8 +135,8 @@ fn simulate(
     };
     let results = {
         let each = trace.as_ref().map_or(0, |trace| trace.summary().requests);
-        let _bar = Progress::watch(&control, each * points.len() as u64);
-        run::compare(&points, trace.as_ref(), &wanted, &control)
+        let _bar = Progress::watch(control, each * points.len() as u64);
+        run::compare(&points, trace.as_ref(), &wanted, control)
     };
     let results = results.map_err(|error| blame_run(described, error))?;
     let inspection = match &trace {
@@ -149,7 +146,7 @@ fn simulate(
         _ => None,
     };
     write(&results, inspection.as_ref(), format, files)?;
-    interrupted(&control, &points, &results)
+    interrupted(control, &points, &results)
 }
 
 fn overload(args: &ScenarioArgs) -> Result<Overload, Failure> {
@@ -191,6 +188,9 @@ pub(super) fn blame_run(described: &Described, error: RunError) -> Failure {
     }
 }
 
+/// How an output is named.
+type Add = fn(&mut Outputs, &str, &Path) -> Result<Target, ReportError>;
+
 /// Where everything goes that is written, none of it over something else.
 struct Targets {
     summary: Option<Target>,
@@ -218,16 +218,16 @@ impl Targets {
         if output.output.is_none() {
             outputs.prints()?;
         }
-        let mut add = |option: &str, path: &Option<PathBuf>| {
+        let mut add = |add: Add, option: &str, path: &Option<PathBuf>| {
             let path = path.as_ref();
-            path.map(|path| outputs.add(option, path)).transpose()
+            path.map(|path| add(&mut outputs, option, path)).transpose()
         };
         let targets = Targets {
-            summary: add("--output", &output.output)?,
-            html: add("--html", &output.html)?,
-            requests: add("--requests", &output.requests)?,
-            commands: add("--commands", &output.commands)?,
-            schedule: add("--blktrace", &output.blktrace)?,
+            summary: add(Outputs::add, "--output", &output.output)?,
+            html: add(Outputs::add, "--html", &output.html)?,
+            requests: add(Outputs::add_rows, "--requests", &output.requests)?,
+            commands: add(Outputs::add_rows, "--commands", &output.commands)?,
+            schedule: add(Outputs::add, "--blktrace", &output.blktrace)?,
         };
         outputs.complete()?;
         Ok(targets)
@@ -262,7 +262,8 @@ fn write(
 fn interrupted(control: &Control, points: &[Point], results: &Results) -> Result<(), Failure> {
     let (done, planned) = (results.runs.len(), points.len());
     if control.stop.load(Ordering::Relaxed) && done < planned {
-        let text = format!("interrupted: {done} of {planned} runs were finished and written");
+        let were = if done == 1 { "was" } else { "were" };
+        let text = format!("interrupted: {done} of {planned} runs {were} finished and written");
         return Err(Failure::Interrupted(text));
     }
     if let Some(run) = results.runs.iter().find(|run| run.pending > 0) {

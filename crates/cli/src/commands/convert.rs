@@ -1,20 +1,17 @@
 //! `nearslot convert`: a trace rewritten in a format that can be written.
 
 use std::error::Error;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use nearslot_core::registry::ConfigError;
 use nearslot_lab::inspect;
 use nearslot_lab::report::{Outputs, SharedOutput};
-use nearslot_lab::sim::Control;
 use nearslot_trace::{Header, Record, TimeKind, TraceReader, TraceTime};
 use nearslot_trace::{WriteFormat, write};
 
 use super::scenario::read_options;
 use crate::args::{ConvertArgs, ConvertSpanArgs, SpanArgs};
 use crate::failure::Failure;
-use crate::{interrupt, output};
+use crate::output;
 
 /// `nearslot convert FILE... -o OUTPUT --to FORMAT`.
 pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
@@ -35,12 +32,10 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         to: until,
         busiest,
     };
-    let control = Arc::new(Control::default());
-    interrupt::stop(&control)?;
     let mut reader = nearslot_trace::open(&args.files, &read_options(&args.read, &span)?)?;
     let file = SharedOutput::create(&target)?;
     let name = args.output.display().to_string();
-    let lost = match rewrite(&mut reader, format, file, &name, &control) {
+    let lost = match rewrite(&mut reader, format, file, &name) {
         Ok(lost) => lost,
         Err(Unfinished::NoReader) => return Ok(()),
         Err(Unfinished::Failed(failure)) => return Err(failure),
@@ -64,15 +59,10 @@ fn rewrite(
     format: &WriteFormat,
     file: SharedOutput,
     name: &str,
-    control: &Control,
 ) -> Result<Vec<u64>, Unfinished> {
     let mut writer = (format.make)(Box::new(file.clone()), name)?;
     let (mut batch, mut lost) = (Vec::new(), vec![0; format.losses.len()]);
     while reader.next_batch(&mut batch)? {
-        if control.stop.load(Ordering::Relaxed) {
-            let text = format!("interrupted: {name} was not written");
-            return Err(Unfinished::Failed(Failure::Interrupted(text)));
-        }
         reader.header().needs_places("a conversion")?;
         writer.write(&batch, reader.header())?;
         for (lost, loss) in lost.iter_mut().zip(format.losses) {

@@ -12,12 +12,11 @@ use super::compare::open;
 use super::scenario::read_options;
 use crate::args::{CountWord, HitrateArgs};
 use crate::failure::Failure;
-use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
 
 /// `nearslot hitrate FILE...`.
-pub(crate) fn hitrate(args: &HitrateArgs) -> Result<(), Failure> {
+pub(crate) fn hitrate(args: &HitrateArgs, control: &Arc<Control>) -> Result<(), Failure> {
     let told = Told {
         caches: &args.cache,
         sizes: args.size.as_deref(),
@@ -38,11 +37,9 @@ pub(crate) fn hitrate(args: &HitrateArgs) -> Result<(), Failure> {
     let (table, page) = targets(args)?;
     // Opened before a long trace is read, so that a folder that cannot be written is found first.
     let (table, page) = (open(table)?, open(page)?);
-    let control = Arc::new(Control::default());
-    interrupt::stop(&control)?;
     let found = {
-        let _bar = Progress::read_then_ask(&control);
-        hitrate::hit_rates(&args.files, &how, &question, &control)
+        let _bar = Progress::read_then_ask(control);
+        hitrate::hit_rates(&args.files, &how, &question, control)
     };
     let found = found.map_err(|error| match error {
         RunError::Config(error) => Failure::usage(error),

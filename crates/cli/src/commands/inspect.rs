@@ -18,8 +18,9 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<(), Failure> {
     let drive = match &args.drive {
         None => None,
         Some(name) => {
-            let text = drive_text(name).map_err(Failure::usage)?;
-            let (blueprint, _) = drive::read(name, &text, &[]).map_err(Failure::usage)?;
+            let refused = |error| Failure::drive(name, &error);
+            let text = drive_text(name).map_err(refused)?;
+            let (blueprint, _) = drive::read(name, &text, &[]).map_err(refused)?;
             Some((name.clone(), blueprint.capacity()))
         }
     };

@@ -68,10 +68,8 @@ impl Described {
         let file = self.file.as_ref();
         match file.filter(|_| !self.given.explains(self.scenario.parts.kinds(), error)) {
             Some(path) => Failure::file(path, error),
-            None if self.scenario.drive.name.ends_with(".toml")
-                && error.key.starts_with("drive") =>
-            {
-                Failure::Input(error.to_string())
+            None if error.key.starts_with("drive") => {
+                Failure::drive(&self.scenario.drive.name, error)
             }
             None => Failure::Usage(error.to_string()),
         }

@@ -15,6 +15,7 @@ mod command;
 mod common;
 mod default_drive;
 mod docs;
+mod drive_files;
 mod hitrate;
 mod interrupted;
 mod offer;

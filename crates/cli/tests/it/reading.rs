@@ -690,6 +690,23 @@ fn a_process_or_stream_is_the_client_if_columns_say_so() {
     );
 }
 
+/// Before anything is read: the trace is none.
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn a_build_without_parquet_refuses_rows_before_it_reads() {
+    let desk = Desk::new();
+    let trace = desk.file("one.csv", "no trace\n");
+    for option in ["--requests", "--commands"] {
+        let output = nearslot(&["run", word(&trace), option, "rows.parquet"]);
+        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+        let said = told(&output);
+        assert!(
+            said.contains("this build of nearslot leaves Parquet out"),
+            "{said}"
+        );
+    }
+}
+
 #[cfg(not(feature = "parquet"))]
 #[test]
 fn a_build_without_parquet_says_which_has_it() {

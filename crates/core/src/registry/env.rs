@@ -68,16 +68,41 @@ impl VolumeEnv<'_> {
         make: impl Fn() -> Result<T, ConfigError>,
     ) -> Result<Arc<T>, ConfigError> {
         let key = format!("{what} {} {} {}", self.label, self.seed, self.identity);
+        let mut given_up = None;
         let prepared = self.memo.get(&key, &mut || {
             let made = make().map(Arc::new);
-            Prepared {
+            if let Err(error) = &made
+                && !self.memo.wants()
+            {
+                given_up = Some(error.clone());
+                return None;
+            }
+            Some(Prepared {
                 bytes: made.as_ref().map_or(0, |made| bytes(made)),
                 value: Arc::new(made),
-            }
+            })
         });
+        let Some(prepared) = prepared else {
+            return Err(given_up.expect("it was given up for a reason"));
+        };
         let made = prepared.value.downcast_ref::<Result<Arc<T>, ConfigError>>();
         made.expect("no two kinds of things have the same name")
             .clone()
+    }
+
+    /// Goes on with what takes long, if it is still wanted.
+    ///
+    /// # Errors
+    /// It is not, and nobody will see what it would have been.
+    pub fn go_on(&self) -> Result<(), ConfigError> {
+        match self.memo.wants() {
+            true => Ok(()),
+            false => {
+                Err(self
+                    .names
+                    .too_much("preparation", "given up", "none that is told to stop"))
+            }
+        }
     }
 }
 

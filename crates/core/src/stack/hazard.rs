@@ -94,6 +94,8 @@ pub(super) struct Hazards {
     ready: Sorted<Ready>,
     arrived: u64,
     blocked: usize,
+    /// Writes so far that were blocked and begin or end within a chunk.
+    held: u64,
     /// Lists that are not in use, with their memory.
     lists: Vec<Vec<Key>>,
     starts: Vec<Vec<u64>>,
@@ -117,6 +119,7 @@ impl Hazards {
             ready: Sorted::default(),
             arrived: 0,
             blocked: 0,
+            held: 0,
             lists: Vec::new(),
             starts: Vec::new(),
         }
@@ -153,6 +156,8 @@ impl Hazards {
             return Admission::Begins(Some(key));
         }
         self.blocked += 1;
+        let ends = [request.extent.start.0, request.extent.end().0];
+        self.held += u64::from(ends.iter().any(|end| !end.is_multiple_of(self.chunk.0)));
         let write = &mut self.writes[key as usize];
         write.waits_for = waits_for;
         write.blocked = Some(*request);
@@ -235,6 +240,11 @@ impl Hazards {
         let request = self.writes[key as usize].blocked.take();
         self.blocked -= 1;
         Some((request.expect("only what is blocked gets ready"), key))
+    }
+
+    /// Writes so far that were blocked and begin or end within a chunk.
+    pub(super) fn held(&self) -> u64 {
+        self.held
     }
 
     /// Requests that are blocked.

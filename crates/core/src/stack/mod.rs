@@ -501,6 +501,11 @@ impl Stack {
         self.queues.iter().map(Queue::len).sum()
     }
 
+    /// Writes so far that begin or end within a chunk of the placement, and waited for another write of that chunk.
+    pub fn held_in_chunks(&self) -> u64 {
+        self.hazards.held()
+    }
+
     /// I/Os that run or wait on one drive.
     pub fn waiting_on(&self, drive: DriveId) -> usize {
         self.queues[drive.index()].outstanding()

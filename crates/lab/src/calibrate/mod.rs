@@ -31,8 +31,6 @@ mod tables;
 mod text;
 mod zones;
 
-use std::sync::atomic::Ordering;
-
 use nearslot_core::drive::hdd::{HddBlueprint, Parameters};
 use nearslot_core::drive::{self, CATALOG};
 use nearslot_core::registry::ConfigError;
@@ -45,7 +43,6 @@ pub use fit::{Fit, Order, Verdict, judge_disk};
 pub use samples::{Sample, Samples, fitted};
 
 use crate::number::counted;
-use crate::sim::Control;
 use samples::Split;
 
 /// Which kind of drive is made.
@@ -155,9 +152,6 @@ pub enum CalibrateError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// Told to stop before all was read.
-    #[error("the trace was not read to its end")]
-    Interrupted,
     /// The requests cannot be used so; why.
     #[error("{0}")]
     Unfit(String),
@@ -193,14 +187,11 @@ pub struct Calibration {
 /// Reads what is left of a trace as samples.
 ///
 /// # Errors
-/// It cannot be read, holds several devices, or no latencies; `control` says stop.
-pub fn read(reader: &mut TraceReader, control: &Control) -> Result<Samples, CalibrateError> {
+/// It cannot be read, holds several devices, or no latencies.
+pub fn read(reader: &mut TraceReader) -> Result<Samples, CalibrateError> {
     let mut samples = Samples::default();
     let mut batch = Vec::new();
     while reader.next_batch(&mut batch)? {
-        if control.stop.load(Ordering::Relaxed) {
-            return Err(CalibrateError::Interrupted);
-        }
         samples.record(&batch);
     }
     reader.header().needs_most_records()?;

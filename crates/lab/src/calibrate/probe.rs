@@ -91,6 +91,7 @@ pub fn probe(
             reads.name()
         )));
     }
+    control.keeps.store(true, Ordering::Relaxed);
     let mut run = Run {
         reads,
         bounds,

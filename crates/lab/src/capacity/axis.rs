@@ -43,11 +43,11 @@ impl Find {
     /// # Errors
     /// The load has nothing of the kind.
     pub fn of(scenario: &Scenario) -> Result<Find, ConfigError> {
+        check_counted(scenario)?;
         let can = |find: &Find| find.given(scenario).is_ok();
         let kinds = [Find::Speed, Find::Rate, Find::Depth];
         kinds.into_iter().find(can).ok_or_else(|| {
-            let allowed =
-                "speed, rate, depth or drives: this load has no speed, rate or depth of its own";
+            let allowed = "drives: this load has no speed, rate or depth of its own";
             ConfigError::value("find", "nothing", allowed)
         })
     }
@@ -57,6 +57,7 @@ impl Find {
     /// # Errors
     /// It has not, with what it needs; or it is given, so that there is nothing to look for.
     pub fn check(self, scenario: &Scenario) -> Result<(), ConfigError> {
+        check_counted(scenario)?;
         self.given(scenario)?.map_or(Ok(()), |value| {
             let allowed = "left out: it is what is looked for";
             Err(ConfigError::value(self.key(), &value, allowed))
@@ -77,10 +78,14 @@ impl Find {
             (Find::Depth | Find::Rate, Load::Workload(part)) => {
                 let key = self.key();
                 if !workload::has_knob(part, key) {
-                    let allowed = format!(
-                        "with a workload that has the knob {key}, or a trace with replay = closed"
-                    );
-                    return needs(&allowed);
+                    let names = workload::having(&[COUNT, key]).join(", ");
+                    let or = match self {
+                        Find::Depth => "; or with a trace and replay = closed",
+                        _ => "",
+                    };
+                    return needs(&format!(
+                        "with a workload that has the knob {key}: {names}{or}"
+                    ));
                 }
                 knob(part, key)
             }
@@ -113,6 +118,24 @@ impl Find {
             Find::Drives if value < 1.5 => "1 drive".to_owned(),
             Find::Drives => format!("{value} drives"),
         }
+    }
+}
+
+/// The knob of workloads that say how many requests they make.
+const COUNT: &str = "requests";
+
+/// Whether it is known how many requests a load makes. Where that hangs on the answers, each setting has other requests, and no run can be held against another.
+fn check_counted(scenario: &Scenario) -> Result<(), ConfigError> {
+    match &scenario.load {
+        Load::Workload(part) if !workload::has_knob(part, COUNT) => {
+            let allowed = format!(
+                "a trace, or one of {}: how many requests {} makes hangs on the answers, so no run can be held against another",
+                workload::having(&[COUNT]).join(", "),
+                part.name
+            );
+            Err(ConfigError::value("workload", &part.name, &allowed))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -479,6 +502,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_looked_for_in_a_load_that_has_nothing_of_the_kind_has_to_be_said() {
+        let nothing = |load: &str| Find::of(&scenario(load)).unwrap_err().to_string();
+        assert!(
+            nothing("host").starts_with("workload = host (allowed: a trace, or one of iometer")
+        );
+        assert!(
+            nothing("tpcb").starts_with("workload = tpcb (allowed: a trace, or one of iometer")
+        );
+        assert!(nothing("spc1").starts_with("find = nothing (allowed: drives: "));
+    }
+
+    #[test]
     fn what_a_load_has_not_or_what_is_given_cannot_be_found() {
         let cases = [
             (over_trace(&[]), Find::Depth, "replay = closed"),
@@ -496,7 +531,26 @@ mod tests {
             ),
             (scenario("poisson:rate_rps=3"), Find::Rate, "left out"),
             (scenario("poisson"), Find::Speed, "with a trace"),
-            (scenario("poisson"), Find::Depth, "knob depth"),
+            (
+                scenario("poisson"),
+                Find::Depth,
+                "(allowed: with a workload that has the knob depth: iometer, ranges; or with a trace and replay = closed)",
+            ),
+            (
+                scenario("iometer"),
+                Find::Rate,
+                "(allowed: with a workload that has the knob rate_rps: poisson, oltp)",
+            ),
+            (
+                scenario("host"),
+                Find::Drives,
+                "workload = host (allowed: a trace, or one of iometer, poisson, oltp, spc1, ranges: how many requests host makes",
+            ),
+            (
+                scenario("filesystem"),
+                Find::Depth,
+                "one of iometer, poisson",
+            ),
             (
                 over_trace(&[("place", "eager")]),
                 Find::Drives,

@@ -43,7 +43,7 @@ use crate::default_drive;
 use crate::doubt::Longer;
 use crate::gate::ByBatch;
 use crate::grid::{self, Point};
-use crate::load::{LoadedTrace, RequestCount};
+use crate::load::LoadedTrace;
 use crate::objective::{Class, Objective};
 use crate::outcome::{ChosenDrive, Role, TraceInfo, Varied};
 use crate::overload;
@@ -351,7 +351,7 @@ pub fn check(points: &[Point], how: &How) -> Result<(), ConfigError> {
 /// Finds the capacity of every choice.
 ///
 /// # Errors
-/// As [`check`], a run that failed, or requests that are too few to tell. An interruption is no failure.
+/// As [`check`], a run that failed, or requests that are too few to tell. An interruption is none, unless no run was finished before it.
 pub fn capacity(
     points: &[Point],
     trace: Option<&LoadedTrace>,
@@ -366,7 +366,6 @@ pub fn capacity(
     prepare::fit_and_check(&mut points, trace, how.find != Find::Drives)?;
     let mut warnings = run::warned(&points, trace)?;
     check_classes(&points, trace, &how.objectives)?;
-    check_known(&points, trace)?;
     let mut choices = pool.install(|| choices(&points, trace, how, control))?;
     let requests = match choices.first() {
         Some(choice) => prepare::count(&choice.axis.point(&choice.point, 0)?, trace)?.get(),
@@ -392,6 +391,7 @@ pub fn capacity(
             }
         }
     };
+    check_any(&choices, complete)?;
     warnings.extend(told.warnings());
     warnings.extend(longer.warnings());
     let mut capacity = Capacity {
@@ -413,6 +413,17 @@ pub fn capacity(
     Ok(capacity)
 }
 
+/// Whether a search that was interrupted has found anything.
+fn check_any(choices: &[Choice], complete: bool) -> Result<(), RunError> {
+    let any = choices.iter().any(|choice| !choice.tried.is_empty());
+    match complete || any {
+        true => Ok(()),
+        false => Err(RunError::Stopped(
+            "no run of the search was finished".to_owned(),
+        )),
+    }
+}
+
 /// Names the drive of points that leave it open. Where no disk holds the trace alone and drives are what is looked for, it is the
 /// largest: of that one the fewest are needed.
 fn settle(
@@ -426,20 +437,6 @@ fn settle(
         }
         (settled, _) => Ok(settled?),
     }
-}
-
-/// Where the number of requests hangs on the answers, no point can be held against another.
-fn check_known(points: &[Point], trace: Option<&LoadedTrace>) -> Result<(), RunError> {
-    // A trace knows.
-    let asked = points.first().filter(|_| trace.is_none());
-    let count = asked
-        .map(|point| prepare::count(point, trace))
-        .transpose()?;
-    if count.is_none_or(RequestCount::is_known) {
-        return Ok(());
-    }
-    let allowed = "a trace or a workload whose number of requests is known: how many a host makes hangs on the answers";
-    Err(ConfigError::value("workload", "a host", allowed).into())
 }
 
 /// Whether the load has requests of the kinds that the objectives are about.

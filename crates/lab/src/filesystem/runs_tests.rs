@@ -179,7 +179,7 @@ fn blueprint(knobs: &str) -> Box<dyn Blueprint> {
 fn a_place_that_is_too_near_costs_a_turn() {
     let turn = 60e9 / 5_400.0;
     let blueprint = blueprint("model=mechanical:layout=ideal:overhead_ms=0.64");
-    let skips = Skips::measure(&*blueprint, 2_000);
+    let skips = Skips::measure(&*blueprint, 2_000, &|| true).unwrap();
     let cost = |skip| skips.cost(0, 1, skip, 1).unwrap() as f64 / 2.0;
     let (next, second) = (cost(0), cost(1));
     assert!((0.9 * turn..1.2 * turn).contains(&next), "{next}");

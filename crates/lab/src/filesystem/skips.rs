@@ -48,19 +48,22 @@ pub struct Skips {
 }
 
 impl Skips {
-    /// Measures a drive of which so many blocks are used.
-    pub fn measure(blueprint: &dyn Blueprint, blocks: u64) -> Skips {
+    /// Measures a drive of which so many blocks are used. None if `go_on` says that nobody wants it any more.
+    pub fn measure(
+        blueprint: &dyn Blueprint,
+        blocks: u64,
+        go_on: &dyn Fn() -> bool,
+    ) -> Option<Skips> {
         let longest = LENGTHS[LENGTHS.len() - 1];
         let least = 3 * longest + BEFORE + SKIPS + PLACES;
         let parts = PARTS.min(blocks / least).max(1);
         let each = blocks / parts;
-        let tables = (0..parts).map(|part| {
-            [Op::Read, Op::Write].map(|op| {
-                let mut bench = Bench::new(blueprint.drive(), false);
-                measure(&mut bench, op, part * each, each)
-            })
-        });
-        Skips::of(tables.collect(), each)
+        let table = |part: u64, op: Op| {
+            let mut bench = Bench::new(blueprint.drive(), false);
+            measure(&mut bench, op, (part * each, each), go_on)
+        };
+        let tables = (0..parts).map(|part| Some([table(part, Op::Read)?, table(part, Op::Write)?]));
+        Some(Skips::of(tables.collect::<Option<Vec<_>>>()?, each))
     }
 
     /// These tables, each of so many blocks of the volume.
@@ -109,7 +112,12 @@ fn class(len: u64) -> usize {
 }
 
 /// Measures accesses of one kind within some blocks.
-fn measure(bench: &mut Bench, op: Op, begin: u64, blocks: u64) -> Table {
+fn measure(
+    bench: &mut Bench,
+    op: Op,
+    (begin, blocks): (u64, u64),
+    go_on: &dyn Fn() -> bool,
+) -> Option<Table> {
     let longest = LENGTHS[LENGTHS.len() - 1];
     let skips = SKIPS.min(blocks - 3 * longest - BEFORE - PLACES);
     let mut rows = 0;
@@ -125,11 +133,13 @@ fn measure(bench: &mut Bench, op: Op, begin: u64, blocks: u64) -> Table {
         access(first + len + before + len + skip)
     };
     let mut mean = |skip: u64, len: u64| {
-        let sum: u64 = (0..PLACES).map(|_| row(skip, len)).sum();
-        sum / PLACES
+        let sum = || (0..PLACES).map(|_| row(skip, len)).sum::<u64>();
+        go_on().then(sum).map(|sum| sum / PLACES)
     };
-    let mut of_length = |len: u64| -> Vec<u64> { (0..skips).map(|skip| mean(skip, len)).collect() };
-    let mut cost: Vec<Vec<u64>> = LENGTHS.iter().map(|len| of_length(*len)).collect();
+    let mut of_length =
+        |len: u64| -> Option<Vec<u64>> { (0..skips).map(|skip| mean(skip, len)).collect() };
+    let cost: Option<Vec<Vec<u64>>> = LENGTHS.iter().map(|len| of_length(*len)).collect();
+    let mut cost = cost?;
     let least = |costs: &[u64]| costs.iter().copied().min().expect("there is a skip");
     let more = least(&cost[LENGTHS.len() - 1]).saturating_sub(least(&cost[0])) / (longest - 1);
     for (costs, len) in cost.iter_mut().zip(LENGTHS) {
@@ -137,5 +147,5 @@ fn measure(bench: &mut Bench, op: Op, begin: u64, blocks: u64) -> Table {
             .iter_mut()
             .for_each(|cost| *cost = cost.saturating_sub(more * len));
     }
-    Table::of(cost, more)
+    Some(Table::of(cost, more))
 }

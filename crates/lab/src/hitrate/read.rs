@@ -52,6 +52,7 @@ pub(super) fn read(
             let taken = asked.take(&requests, &mut flow)?;
             (_, requests) = requests.split_at(taken);
             if let Some(jobs) = &mut jobs {
+                control.keeps.store(true, Ordering::Relaxed);
                 jobs.ask(Batch::of(&flow, &[]), asked.footprint());
                 flow.clear();
             }

@@ -58,6 +58,7 @@ pub(super) fn simulate(
     };
     let share = question.sample.map_or(1.0, |sample| sample.share);
     let first = jobs(share)?;
+    control.keeps.store(true, Ordering::Relaxed);
     let times = 1 + u64::from(question.sample.is_some());
     let expected = times * first.len() as u64 * flow.lines.len() as u64;
     control.replied.store(0, Ordering::Relaxed);

@@ -4,7 +4,7 @@ use nearslot_core::metrics::Histogram;
 use nearslot_core::units::Instant;
 
 use super::interval::{Responses, times};
-use super::{BATCHES, Basis, Estimate, Recorded, Recorder, TooFew, busy};
+use super::{BATCHES, Basis, Estimate, ReadFirst, Recorded, Recorder, Starved, TooFew, busy};
 use crate::objective::Class;
 use crate::outcome::{Run, Times};
 
@@ -66,6 +66,16 @@ impl Measured {
     /// The arrival from which on it was looked at whether the queue grew.
     pub(crate) fn growth_from(&self) -> Instant {
         self.recorder.telling().noted[0].at
+    }
+
+    /// Requests of the warm-up that took far longer than all that were measured, if there are any.
+    pub(crate) fn starved(&self) -> Option<Starved> {
+        self.recorder.starved(&self.both)
+    }
+
+    /// How much of what was written for requests had to be read first.
+    pub(crate) fn read_first(&self) -> ReadFirst {
+        self.recorder.writes_begun
     }
 
     /// When the measured part began.

@@ -190,6 +190,8 @@ pub struct Recorder {
     flushes: Histogram,
     /// Flushes that failed.
     flushes_failed: u64,
+    /// Response times of reads and writes of the warm-up that were answered when [`LATE_SHARE`] of the measured requests had been.
+    late: Histogram,
     /// Requests answered, by `Op` code.
     operations: [u64; Op::ALL.len()],
     /// Of these, requests that failed, by `Failure` code.
@@ -217,6 +219,8 @@ pub struct Recorder {
     drives: u16,
     /// Commands that each drive has.
     in_flight: Vec<Busy>,
+    /// Of commands that write for requests, begun in the measured part, all, and those whose data had to be read first in part.
+    writes_begun: ReadFirst,
     series: Option<Timeseries>,
     /// From the first measured arrival on.
     levels: Levels,
@@ -228,6 +232,30 @@ pub struct Recorder {
     batch: usize,
     batch_numbers: Range<u64>,
 }
+
+/// Commands that write for requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ReadFirst {
+    /// All.
+    pub(crate) all: u64,
+    /// Those that write what was read before, as a request has a part of it only.
+    pub(crate) read: u64,
+}
+
+/// Requests of the warm-up that took far longer than all that were measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Starved {
+    pub(crate) count: u64,
+    /// The longest of them, and the longest that was measured.
+    pub(crate) longest_ms: f64,
+    pub(crate) measured_ms: f64,
+}
+
+/// How many times as long as the longest that was measured a request of the warm-up takes that is called starved. Some are in flight when the measured part begins, and
+/// one of these may well be the longest of all by chance, but not by so much.
+const STARVED_TIMES: u64 = 2;
+/// One in so many of the measured requests is answered before it: what waits behind a slow one at the begin is passed over by none.
+const LATE_SHARE: u64 = 10;
 
 /// Costs summed over many requests.
 #[derive(Clone, Copy, Default)]
@@ -261,6 +289,7 @@ impl Recorder {
             writes: Recorded::default(),
             flushes: Histogram::default(),
             flushes_failed: 0,
+            late: Histogram::default(),
             operations: [0; Op::ALL.len()],
             failed: [0; Failure::ALL.len()],
             cost: CostSum::default(),
@@ -277,6 +306,7 @@ impl Recorder {
             integrated: Instant::ZERO,
             drives,
             in_flight: vec![Busy::default(); drives.into()],
+            writes_begun: ReadFirst::default(),
             series,
             levels: Levels::from(window.warmup),
             behind: Levels::from(u64::MAX),
@@ -313,9 +343,16 @@ impl Recorder {
             .any(|class| class.failed.iter().any(|failed| *failed > 0))
     }
 
-    /// How many requests failed.
-    pub(crate) fn failed(&self) -> u64 {
-        self.failed.iter().sum()
+    /// Requests of the warm-up that took far longer than all that were measured, if there are any.
+    fn starved(&self, measured: &Histogram) -> Option<Starved> {
+        let limit = Duration(measured.max().0.saturating_mul(STARVED_TIMES));
+        let count = self.late.count() - self.late.at_most(limit);
+        let ms = |time: Duration| time.0 as f64 / 1e6;
+        (count > 0 && measured.count() > 0).then(|| Starved {
+            count,
+            longest_ms: ms(self.late.max()),
+            measured_ms: ms(measured.max()),
+        })
     }
 
     /// Sums up what was measured up to the end of the run.
@@ -368,7 +405,7 @@ impl Recorder {
         by_name(Op::ALL.map(Op::name), self.operations)
     }
 
-    fn failed_by_name(&self) -> BTreeMap<String, u64> {
+    pub(crate) fn failed_by_name(&self) -> BTreeMap<String, u64> {
         by_name(Failure::ALL.map(Failure::name), self.failed)
     }
 
@@ -397,6 +434,19 @@ impl Recorder {
         self.present[op] -= 1;
         self.replied += 1;
         self.operations[op] += 1;
+    }
+
+    /// A request of the warm-up was answered.
+    fn replied_late(&mut self, reply: &Reply) {
+        let is_media = matches!(reply.request.op, Op::Read | Op::Write);
+        let (measured, before) = (
+            self.window.requests - self.window.warmup,
+            self.replied - self.warmup_replied,
+        );
+        let is_late = before.saturating_mul(LATE_SHARE) >= measured;
+        if is_late && is_media && reply.status.failure().is_none() {
+            self.late.record(reply.timeline.response());
+        }
     }
 
     fn begin(&mut self, now: Instant) {
@@ -468,6 +518,10 @@ impl Observer for Recorder {
         self.integrate(now);
         let spare = is_spare(origin, || stack.waiting_on(drive));
         self.in_flight[drive.index()].begin(now, spare);
+        if command.op == Op::Write && origin.request.is_some() && self.since.is_some() {
+            self.writes_begun.all += 1;
+            self.writes_begun.read += u64::from(origin.carries.is_some());
+        }
         if let Some(series) = &mut self.series {
             series.started(now, drive, command, origin);
         }
@@ -500,6 +554,7 @@ impl Observer for Recorder {
         }
         if request.id.0 < self.window.warmup {
             self.warmup_replied += 1;
+            self.replied_late(reply);
             return;
         }
         let batch = self.batch(request.id.0);

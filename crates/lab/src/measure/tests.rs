@@ -317,7 +317,7 @@ fn requests_that_fail_are_counted_and_are_in_no_mean_and_no_throughput() {
         };
         recorder.replied(timeline.replied, &reply);
     }
-    assert_eq!(recorder.failed(), 10);
+    assert_eq!(recorder.failed_by_name().values().sum::<u64>(), 10);
     let end = Instant(79 * 1_000_000_000 + 900_000_000);
     let measured = recorder.end(end);
     let basis = measured.basis();

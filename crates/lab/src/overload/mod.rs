@@ -200,7 +200,7 @@ fn pass<T>(
 ) -> Result<T, RunError> {
     let scenario = &point.scenario;
     let Assembly { stack, .. } = prepare::built(scenario, trace)?;
-    let mut prepared = prepare::prepare(scenario, trace, &stack)?;
+    let mut prepared = prepare::prepare(scenario, trace, (&stack, &SHARED))?;
     let count = match scenario.load {
         Load::Trace(_) => prepared.count.get(),
         Load::Workload(_) => prepared.count.get().min(SYNTHETIC_MAX),

@@ -1,7 +1,7 @@
 //! Output files that appear when they are complete: written under a temporary name beside the target, then renamed.
 //!
 //! So a full disk or an interruption never leaves half a file under the name that was asked for, nor destroys an
-//! older one. What is there and is no regular file (a device, a pipe) is written directly: renaming would replace it.
+//! older one. Nor is the temporary file left ([`temporary`](nearslot_trace::temporary)). What is there and is no regular file (a device, a pipe) is written directly: renaming would replace it.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nearslot_trace::file_identity::{folder, real};
+use nearslot_trace::temporary::Temporary;
 use tempfile::NamedTempFile;
 
 use super::ReportError;
@@ -23,7 +24,7 @@ pub struct OutputFile {
 enum Stage {
     Direct(BufWriter<Box<dyn Write + Send + Sync>>),
     Pending {
-        file: BufWriter<NamedTempFile>,
+        file: BufWriter<Temporary>,
         replace: bool,
     },
 }
@@ -75,7 +76,7 @@ impl OutputFile {
             Stage::Pending { file, replace } => file
                 .into_inner()
                 .map_err(io::IntoInnerError::into_error)
-                .and_then(|file| rename(file, &path, replace)),
+                .and_then(|file| file.settle(|file| rename(file, &path, replace))),
         };
         done.map_err(|source| ReportError::Write(source).at(&path))
     }
@@ -174,7 +175,7 @@ impl Write for OutputFile {
 }
 
 /// A temporary file in the same folder, hence on the same disk; gone when dropped.
-pub(super) fn beside(path: &Path) -> io::Result<NamedTempFile> {
+pub(super) fn beside(path: &Path) -> io::Result<Temporary> {
     let path = real(path)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".nearslot-").suffix(".partial");
@@ -184,7 +185,7 @@ pub(super) fn beside(path: &Path) -> io::Result<NamedTempFile> {
         // As any new file: what the umask allows, not only the owner.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder(&path))
+    Temporary::within(folder(&path), &builder)
 }
 
 #[cfg(test)]

@@ -143,6 +143,17 @@ impl Outputs {
         Ok(Target { path, way })
     }
 
+    /// An output of rows in Parquet, as [`Outputs::add`].
+    ///
+    /// # Errors
+    /// As there, or this build has no Parquet: known before anything is read or run.
+    pub fn add_rows(&mut self, option: &str, path: &Path) -> Result<Target, ReportError> {
+        match cfg!(feature = "parquet") {
+            true => self.add(option, path),
+            false => Err(ReportError::NoParquet),
+        }
+    }
+
     /// All outputs have been named.
     ///
     /// # Errors

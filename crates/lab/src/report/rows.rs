@@ -23,7 +23,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use nearslot_core::op::{Failure, Op, Status};
-use tempfile::NamedTempFile;
+use nearslot_trace::temporary::Temporary;
 
 use super::file::{OutputFile, beside};
 use super::{ReportError, Target, columns, parquet};
@@ -62,7 +62,7 @@ pub struct RowsWriter<R> {
 
 /// One run's part of the file.
 pub struct Lane<R> {
-    writer: ArrowWriter<BufWriter<NamedTempFile>>,
+    writer: ArrowWriter<BufWriter<Temporary>>,
     path: PathBuf,
     label: ArrayRef,
     rows: R,
@@ -70,7 +70,7 @@ pub struct Lane<R> {
 
 /// A complete part.
 pub struct LaneFile {
-    file: NamedTempFile,
+    file: Temporary,
 }
 
 /// A column of words.
@@ -132,7 +132,7 @@ impl<R: Rows> RowsWriter<R> {
         // Beside a device or pipe is no place for files.
         let file = match self.out.is_renamed() {
             true => beside(&self.path),
-            false => NamedTempFile::new(),
+            false => Temporary::anywhere("nearslot-"),
         };
         let file = BufWriter::new(file.map_err(|error| at(error.into()))?);
         let writer = writer::<R, _>(file).map_err(|error| at(error.into()))?;

@@ -2,7 +2,7 @@
 //!
 //! Runs share nothing but the trace's records, and each is repeatable, so the number of threads changes nothing but the
 //! time. An interruption keeps the runs that were finished; where a single run is asked for, it keeps what that run has
-//! measured.
+//! measured. Where that is nothing, the interruption is all that is told.
 
 mod said;
 
@@ -32,17 +32,19 @@ use crate::measure::recovery;
 use crate::measure::series::{self, Timeseries};
 use crate::measure::traced;
 use crate::measure::{Basis, Estimate, Measured, Recorder, TooFew, Window};
+use crate::memo::Stoppable;
+use crate::number::counted;
 use crate::objective::{Class, Objective};
 use crate::outcome::{
     Burst, LostBlocks, LostExtent, Measures, Number, Progress, Results, Run, SCHEMA, StartUp,
     TraceInfo,
 };
 use crate::overload::{self, Foreseen, Overload};
-use crate::prepare::{self, built, prepare};
+use crate::prepare::{self, Prepared, built, prepare};
 use crate::program;
 use crate::recorders::{Groups, Recorders, RowFiles, RunRows};
 use crate::report::Target;
-use crate::scenario::Warmup;
+use crate::scenario::{Scenario, Warmup};
 use crate::sim::{self, Control};
 use crate::verdict;
 use crate::warning::{Warning, WarningKind};
@@ -51,7 +53,7 @@ use crate::workload::Workload;
 pub use crate::error::RunError;
 pub(crate) use said::{warned, wrong_blocks};
 
-use said::{AtEnd, add_said, left_out, met_faults, of_caches, unheard, warnings};
+use said::{AtEnd, Seen, add_said, left_out, met_faults, of_caches, unheard, warnings};
 
 /// What else is wanted of the runs.
 #[derive(Clone, Debug, Default)]
@@ -80,7 +82,7 @@ pub struct Wanted {
 /// Runs every point of a grid and ranks those of one load against each other. `trace` is there if the points' load is a trace.
 ///
 /// # Errors
-/// The first run that failed; an interruption is no failure.
+/// The first run that failed. An interruption is none, unless nothing was measured before it.
 pub fn compare(
     points: &[Point],
     trace: Option<&LoadedTrace>,
@@ -123,7 +125,7 @@ pub fn compare(
     add_said(&mut warnings, &finished);
     let here = finished.len() + without.len();
     if here < points.len() {
-        warnings.push(said::stopped(here, points.len()));
+        warnings.push(cut_short(&finished, here, points.len())?);
     }
     let baseline = grid::baseline(points, wanted.baseline.as_deref())?;
     let parts = finished.iter_mut();
@@ -167,6 +169,17 @@ fn with_results(
         }
         Some(error) => Err(error),
         None => Ok((finished, without)),
+    }
+}
+
+/// What is said of a comparison that was interrupted.
+///
+/// # Errors
+/// No run was finished.
+fn cut_short(finished: &[Finished], here: usize, planned: usize) -> Result<Warning, RunError> {
+    match finished {
+        [] => Err(RunError::Stopped(said::nothing_found(planned))),
+        _ => Ok(said::stopped(here, planned)),
     }
 }
 
@@ -334,10 +347,11 @@ fn run(
         return Ok(None);
     }
     let scenario = &point.scenario;
-    let made = built(scenario, grid.trace)?;
+    let Some((made, load)) = prepared(scenario, grid)? else {
+        return Ok(None);
+    };
     let (mut stack, mut drives, blueprint) = (made.stack, made.drives, made.blueprint);
     let (given, effective) = (made.given, made.effective);
-    let load = prepare(scenario, grid.trace, &stack)?;
     let (mut workload, count, window) = (load.workload, load.count, load.window);
     let faults = given.faults(drives.len() as u16, &*blueprint)?;
     let mut recorders = recorders(point, grid, (window, drives.len()), (&*blueprint, &*faults))?
@@ -357,7 +371,7 @@ fn run(
     let measured = recorder.end(end);
     let (estimates, mut basis) = (estimates(&measured, grid.objectives), measured.basis());
     let config = configuration(&effective, drives.len(), &load.effective, scenario.warmup);
-    let late = from_instant(&*faults).filter(|begin| *begin <= measured.growth_from());
+    let seen = Seen::of(&measured, &stack, from_instant(&*faults));
     let (begin, mut run) = (measured.begin(), measured.run(point.label.clone(), config));
     identify(&mut run, (point, foreseen), groups, (&*workload, begin));
     (run.replay, run.volumes, run.simulated_in_s) = (load.replay, load.volumes, simulated_in_s);
@@ -367,11 +381,14 @@ fn run(
     let onset = Onset::of(&run, end, behind);
     let (at_end, batches) = (AtEnd::of(&stack, &*faults, end), basis.batches_ms.as_ref());
     let lost = left_out(&run, workload.tally(), (onset, batches), &at_end);
-    let mut warnings = [warnings(&run, (count, load.depth), late), lost.clone()].concat();
-    warnings.extend(hold_beside(&mut run, &*workload, &stack));
-    warnings.extend(unheard);
-    let below = (&*blueprint, &stack);
-    warnings.extend(of_caches((scenario, given), below, grid.trace)?);
+    let mut warnings = [warnings(&run, (count, load.depth), seen), lost.clone()].concat();
+    let told = hold_beside(&mut run, &*workload, &stack);
+    warnings.extend(told.into_iter().chain(unheard));
+    warnings.extend(of_caches(
+        (scenario, given),
+        (&*blueprint, &stack),
+        grid.trace,
+    )?);
     Ok(Some(Finished {
         warnings,
         lost,
@@ -384,6 +401,27 @@ fn run(
         missed,
         by_batch,
     }))
+}
+
+/// The stack and the load of a run; `None` if it is told to stop before they are made.
+fn prepared(
+    scenario: &Scenario,
+    grid: &Grid<'_>,
+) -> Result<Option<(Assembly, Prepared)>, RunError> {
+    let stop = &grid.control.stop;
+    let memo = &Stoppable(stop);
+    let made = prepare::built_with(scenario, grid.trace, memo).and_then(|made| {
+        let load = prepare(scenario, grid.trace, (&made.stack, memo))?;
+        Ok((made, load))
+    });
+    match made {
+        // What was given up is no mistake.
+        Err(_) if stop.load(Ordering::Relaxed) => Ok(None),
+        made => {
+            grid.control.keeps.fetch_or(grid.single, Ordering::Relaxed);
+            made.map(Some)
+        }
+    }
 }
 
 /// Adds to what a run is judged by what others than its requests say.
@@ -422,6 +460,9 @@ fn simulate(
     let clock = Clock::now();
     let end = sim::run(stack, drives, workload, recorders, control);
     let simulated_in_s = clock.elapsed().as_secs_f64();
+    if !control.stop.load(Ordering::Relaxed) {
+        control.keeps.store(true, Ordering::Relaxed);
+    }
     check_end(workload, end, label)?;
     let counted = declared::counted(stack, drives, recorders.before());
     Ok((end, simulated_in_s, counted))
@@ -438,7 +479,7 @@ fn checked(
     let ended_early = stack.pending() > 0 && recorders.missed().contains(&true);
     conserve(label, stack, interrupted || ended_early)?;
     let any = ended_early || recorders.tells() || workload.works();
-    check_measured(label, (window, recorder.failed()), any)?;
+    check_measured(label, (window, &recorder.failed_by_name()), any)?;
     Ok(ended_early)
 }
 
@@ -475,7 +516,11 @@ fn lost_blocks(stack: &Stack) -> Option<LostBlocks> {
 }
 
 /// A run of which no read or write was measured has no result, unless its load counts its own work.
-fn check_measured(label: &str, (window, failed): (Window, u64), any: bool) -> Result<(), RunError> {
+fn check_measured(
+    label: &str,
+    (window, failed): (Window, &BTreeMap<String, u64>),
+    any: bool,
+) -> Result<(), RunError> {
     if any {
         return Ok(());
     }
@@ -484,10 +529,13 @@ fn check_measured(label: &str, (window, failed): (Window, u64), any: bool) -> Re
         true => format!("{warmup} of {requests} requests"),
         false => format!("{warmup} requests"),
     };
-    let failed = match failed {
+    let failed = match failed.values().sum::<u64>() {
         0 => String::new(),
-        1 => "; 1 request failed".to_owned(),
-        failed => format!("; {failed} requests failed"),
+        all => format!(
+            "; {} failed ({})",
+            counted(all, "request"),
+            said::causes(failed)
+        ),
     };
     Err(RunError::NothingMeasured {
         label: label.to_owned(),

@@ -1,5 +1,7 @@
 //! What is said beside the numbers: before anything runs, of each run, and of all of them.
 
+use std::collections::BTreeMap;
+
 use nearslot_core::config::{StackConfig, is_lru_but_for_sequences};
 use nearslot_core::contract::{Blueprint, Cache, Destage, Faults, Placement};
 use nearslot_core::ids::{DriveId, StreamId};
@@ -11,7 +13,10 @@ use nearslot_core::units::{BLOCK_BYTES, Duration, Instant};
 use self::arrays::degraded;
 use self::cut::cut;
 use self::logs::gave_up;
+use self::partial_chunks::partial_chunks;
 use self::places::without_places;
+pub(super) use self::seen::Seen;
+use self::starved::starved;
 use super::{Finished, Onset};
 use crate::doubt::{self, Longer};
 use crate::error::RunError;
@@ -28,7 +33,10 @@ use crate::workload::Tally;
 mod arrays;
 mod cut;
 mod logs;
+mod partial_chunks;
 mod places;
+mod seen;
+mod starved;
 
 /// What is to be said before anything runs.
 pub(crate) fn warned(
@@ -119,6 +127,14 @@ pub(super) fn add_said(warnings: &mut Vec<Warning>, finished: &[Finished]) {
     warnings.extend(longer.warnings());
 }
 
+/// Why an interruption leaves nothing of so many runs.
+pub(super) fn nothing_found(planned: usize) -> String {
+    match planned {
+        1 => "the run had measured nothing yet".to_owned(),
+        _ => format!("none of the {planned} runs was finished"),
+    }
+}
+
 /// What to know of a comparison that was interrupted.
 pub(super) fn stopped(here: usize, planned: usize) -> Warning {
     let text = format!(
@@ -162,11 +178,11 @@ pub(super) fn unheard(
     (!silent.is_empty()).then(|| Warning::new(WarningKind::UnheardStreams, text).of_run(label))
 }
 
-/// What to know of a run's numbers as a whole; its queue was looked at from `late` on if faults begin then.
+/// What to know of a run's numbers as a whole.
 pub(super) fn warnings(
     run: &Run,
     (count, depth): (RequestCount, Option<u64>),
-    late: Option<Instant>,
+    seen: Seen,
 ) -> Vec<Warning> {
     let mut warnings = Vec::new();
     // What drives do in spare time gives way to more load.
@@ -175,7 +191,7 @@ pub(super) fn warnings(
         warnings.push(interrupted(run, count));
     }
     if let Some(growth) = run.queue_growth_rps {
-        let late = late.map_or_else(String::new, |begin| {
+        let late = seen.late.map_or_else(String::new, |begin| {
             let begin = seconds(begin.0 as f64 / 1e9);
             format!(" from {begin} on, when all faults have begun,")
         });
@@ -192,7 +208,9 @@ pub(super) fn warnings(
         );
         warnings.push(Warning::new(WarningKind::Saturated, text).of_run(&run.label));
     }
+    warnings.extend(starved(&run.label, seen.starved));
     warnings.extend(never_full(&run.label, depth, count));
+    warnings.extend(partial_chunks(run, seen.held, seen.read_first));
     warnings.extend(of_buffer(run));
     warnings.extend(gave_up(run));
     warnings.extend(cut(run));
@@ -444,20 +462,23 @@ fn faults(run: &Run, gone: &[(DriveId, Instant)]) -> Option<Warning> {
         .then(|| Warning::new(WarningKind::NoFaults, no_faults(gone)).of_run(&run.label))
 }
 
+/// Of what so many requests failed.
+pub(super) fn causes(failed: &BTreeMap<String, u64>) -> String {
+    let causes = failed
+        .iter()
+        .map(|(cause, count)| format!("{cause} {count}"));
+    causes.collect::<Vec<_>>().join(", ")
+}
+
 /// How many requests of a run failed, and of what.
 fn failures(run: &Run) -> Option<Warning> {
     let all: u64 = run.failed.values().sum();
-    let causes: Vec<String> = run
-        .failed
-        .iter()
-        .map(|(cause, count)| format!("{cause} {count}"))
-        .collect();
     (all > 0).then(|| {
         let text = format!(
             "{all} of {} requests failed ({}); means, throughput and costs are of the others alone, and percentiles take \
              them for requests that were never answered",
             run.requests,
-            causes.join(", ")
+            causes(&run.failed)
         );
         Warning::new(WarningKind::FailedRequests, text).of_run(&run.label)
     })

@@ -67,7 +67,7 @@ impl Profile {
     /// Skips of a row at most.
     pub const SKIPS_MAX: u64 = 1 << 16;
 
-    /// Measures a drive within some of its blocks; writes end on the medium if `fua`, whatever its cache.
+    /// Measures a drive within some of its blocks; writes end on the medium if `fua`, whatever its cache. None if `go_on` says that nobody wants it any more.
     ///
     /// # Panics
     /// If the blocks have no room for the longest skip, or the grid is empty.
@@ -76,7 +76,8 @@ impl Profile {
         blocks: Range<u64>,
         grid: Grid,
         fua: bool,
-    ) -> Profile {
+        go_on: &dyn Fn() -> bool,
+    ) -> Option<Profile> {
         assert!(
             grid.thinks > 0 && (1..=Profile::SKIPS_MAX).contains(&grid.skips) && grid.repeats > 0,
             "{grid:?}"
@@ -90,6 +91,9 @@ impl Profile {
         for think in 0..grid.thinks {
             let think = Duration(grid.think_step.0 * think);
             for skip in 0..grid.skips {
+                if !go_on() {
+                    return None;
+                }
                 let mut sum = 0;
                 for repeat in 0..grid.repeats {
                     let p = blocks.start + room * repeat / grid.repeats;
@@ -100,7 +104,7 @@ impl Profile {
                 cost.push(sum / grid.repeats);
             }
         }
-        Profile::of(grid, cost)
+        Some(Profile::of(grid, cost))
     }
 
     /// A table of these costs, by think time and then by skip.

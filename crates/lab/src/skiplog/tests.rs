@@ -252,7 +252,7 @@ fn the_table_is_what_drives_measured_one_by_one_have() {
         repeats: 3,
     };
     let (begin, end) = (1_000, 2_000);
-    let profile = Profile::measure(&*blueprint, begin..end, grid, false);
+    let profile = Profile::measure(&*blueprint, begin..end, grid, false, &|| true).unwrap();
     let room = end - begin - grid.reach();
     let costs = profile.costs().chunks(grid.skips as usize);
     for (row, think) in costs.zip(0..) {

@@ -27,7 +27,7 @@ use nearslot_core::request::{Reply, Request};
 use nearslot_core::rng::Rng;
 use nearslot_core::units::Instant;
 
-use super::{LoadEnv, Synthetic, Workload};
+use super::{LoadEnv, Synthetic, Workload, given_up};
 use crate::filesystem::log::LogSettings;
 use crate::filesystem::machine::Machine;
 use crate::filesystem::segments::CleanBy;
@@ -35,7 +35,7 @@ use crate::filesystem::shape::{BYTES, GROUP_MAX, GROUP_STEP, INODES, SECTORS, Sh
 use crate::filesystem::skips::Skips;
 use crate::filesystem::work::{self, Work};
 use crate::filesystem::{self, FileSystem, Offering, Settings};
-use crate::memo::SHARED;
+use crate::memo::once;
 use crate::outcome::{Number, ProcessFound};
 
 /// Blocks of a MiB.
@@ -447,12 +447,15 @@ fn check_fill(
 }
 
 /// What skips cost the drive, measured once for all runs that ask for the same.
-fn skips(shape: &Shape, env: &LoadEnv<'_>) -> Arc<Skips> {
+///
+/// # Errors
+/// Nobody wants it any more.
+fn skips(shape: &Shape, env: &LoadEnv<'_>) -> Result<Arc<Skips>, ConfigError> {
     let below = env.drive.expect("who prepares a load tells it");
     let blocks = shape.groups() * shape.group_blocks();
     let key = format!("filesystem skips {blocks} {}", below.identity);
-    let measure = || Skips::measure(below.blueprint, blocks);
-    SHARED.once(&key, measure, Skips::bytes)
+    let measure = || Skips::measure(below.blueprint, blocks, &|| below.memo.wants());
+    once(below.memo, &key, measure, Skips::bytes).ok_or_else(given_up)
 }
 
 fn machine(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Machine, ConfigError> {
@@ -465,7 +468,7 @@ fn machine(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Machine, ConfigError> {
         offering: match knobs.choice("offer") {
             "mini-group" => Offering::MiniGroup,
             "group" => Offering::Group,
-            "runs" => Offering::Runs(skips(&shape, env)),
+            "runs" => Offering::Runs(skips(&shape, env)?),
             _ => Offering::None,
         },
         ordered: knobs.flag("ordered"),

@@ -11,7 +11,9 @@ use nearslot_core::contract::{Blueprint, Geometry};
 use nearslot_core::offer::Offer;
 use nearslot_core::op::Failure;
 use nearslot_core::registry;
-use nearslot_core::registry::{ConfigError, Kind, KindCard, KnobValue, Knobs, Of, Spec, written};
+use nearslot_core::registry::{
+    ConfigError, Kind, KindCard, KnobValue, Knobs, Memo, Of, Spec, written,
+};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::{Blocks, Duration, Instant};
 use nearslot_core::zones::ZoneShape;
@@ -60,6 +62,11 @@ pub struct LoadEnv<'a> {
     pub drive: Option<Below<'a>>,
 }
 
+/// Why a load is not made whose table of a drive was given up. Nobody sees it: whoever stops a run does not ask what became of it.
+fn given_up() -> ConfigError {
+    ConfigError::value("workload", "given up", "one that is not told to stop")
+}
+
 impl LoadEnv<'_> {
     /// Where the tracks of a drive lie, if it has tracks and the workload asks.
     fn geometry(&self) -> Option<Arc<dyn Geometry>> {
@@ -81,6 +88,8 @@ pub struct Below<'a> {
     pub identity: &'a str,
     /// The name of the placement.
     pub place: &'a str,
+    /// What was measured of an equal drive before.
+    pub memo: &'a dyn Memo,
 }
 
 impl Kind for Synthetic {
@@ -179,6 +188,15 @@ pub(crate) fn has_knob(part: &PartConfig, key: &str) -> bool {
         .iter()
         .find(|spec| spec.name == name || spec.aliases.contains(&name));
     spec.is_some_and(|spec| spec.knobs.iter().any(|knob| knob.name == key))
+}
+
+/// The workloads that have all of these knobs.
+pub(crate) fn having(keys: &[&str]) -> Vec<&'static str> {
+    let has = |spec: &&&Spec<Synthetic>, key: &str| spec.knobs.iter().any(|knob| knob.name == key);
+    let all = TABLE
+        .iter()
+        .filter(|spec| keys.iter().all(|key| has(spec, key)));
+    all.map(|spec| spec.name).collect()
 }
 
 /// Writes that a workload with batches puts at an instant, on average, if nothing is said.

@@ -425,6 +425,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memo::SHARED;
     use crate::workload::Below;
     use crate::workload::access::tests::synthetic;
 
@@ -506,6 +507,7 @@ mod tests {
                     label: "workload/0",
                     capacity: disk.capacity(),
                     drive: Some(Below {
+                        memo: &SHARED,
                         blueprint: &*disk,
                         identity: "disk",
                         place: "linear",

@@ -21,8 +21,8 @@ use nearslot_core::units::{Duration, Instant};
 use self::journal::{Journal, Skip};
 use self::machine::{Machine, Settings};
 use self::tables::Tables;
-use super::{Below, LoadEnv, Synthetic, Workload};
-use crate::memo::SHARED;
+use super::{Below, LoadEnv, Synthetic, Workload, given_up};
+use crate::memo::once;
 use crate::outcome::{Number, Progress};
 use crate::skiplog::{Grid, PAYLOAD_BLOCKS, Profile, SLOT_BLOCKS};
 
@@ -330,10 +330,19 @@ fn grid(knobs: &Knobs, region: u64) -> Result<Grid, ConfigError> {
 }
 
 /// The table of a drive, measured once for all runs that ask for the same.
-fn profile(below: &Below<'_>, region: (u64, u64), grid: Grid, force: bool) -> Arc<Profile> {
+///
+/// # Errors
+/// Nobody wants it any more.
+fn profile(
+    below: &Below<'_>,
+    region: (u64, u64),
+    grid: Grid,
+    force: bool,
+) -> Result<Arc<Profile>, ConfigError> {
     let key = format!("skiplog {region:?} {grid:?} {force} {}", below.identity);
-    let measure = || Profile::measure(below.blueprint, region.0..region.1, grid, force);
-    SHARED.once(&key, measure, Profile::bytes)
+    let go_on = || below.memo.wants();
+    let measure = || Profile::measure(below.blueprint, region.0..region.1, grid, force, &go_on);
+    once(below.memo, &key, measure, Profile::bytes).ok_or_else(given_up)
 }
 
 fn machine(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Machine, ConfigError> {
@@ -358,7 +367,7 @@ fn machine(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Machine, ConfigError> {
     let skip = match knobs.choice(SKIP.name) {
         "profile" => {
             let grid = grid(knobs, region.1 - region.0)?;
-            Skip::Profile(profile(&below, region, grid, force))
+            Skip::Profile(profile(&below, region, grid, force)?)
         }
         "ranges" if slots > env.places_max => {
             let allowed = format!(

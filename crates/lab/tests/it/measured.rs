@@ -5,7 +5,6 @@ use std::path::Path;
 
 use nearslot_core::drive::catalog_text;
 use nearslot_lab::calibrate::{self, Calibration, How, Verdict};
-use nearslot_lab::sim::Control;
 use nearslot_lab::validate::{self, Finding, Measured};
 use nearslot_trace::OpenOptions;
 
@@ -48,7 +47,7 @@ fn the_c2247a_needs_the_rate_of_its_bus_and_answers_as_measured() {
 /// A drive calibrated from measured times, what they do not tell from the catalog's drive of that name.
 fn calibrated(file: &Path, base: &str) -> Calibration {
     let mut reader = nearslot_trace::open(&[file.to_owned()], &OpenOptions::default()).unwrap();
-    let samples = calibrate::read(&mut reader, &Control::default()).unwrap();
+    let samples = calibrate::read(&mut reader).unwrap();
     let text = catalog_text(base).unwrap().to_owned();
     let how = How {
         base: Some((base.to_owned(), text)),

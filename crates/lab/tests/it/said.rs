@@ -1,12 +1,14 @@
 //! What is said beside the numbers of a run: that its array was degraded, that its scheduler had nothing to decide on, that its cache cut reads.
 
 use nearslot_lab::grid::{self, Vary};
+use nearslot_lab::load::LoadedTrace;
 use nearslot_lab::outcome::Results;
 use nearslot_lab::report::table;
 use nearslot_lab::run::{Wanted, compare};
-use nearslot_lab::scenario::{Load, Scenario};
+use nearslot_lab::scenario::{Load, Scenario, TraceLoad};
 use nearslot_lab::sim::Control;
 use nearslot_lab::warning::{Warning, WarningKind};
+use nearslot_trace::OpenOptions;
 
 const DRIVE: &str = "hp-c2247a:model=mechanical";
 
@@ -203,5 +205,105 @@ fn a_load_that_needed_no_request_has_a_result() {
             .filter(|cell| *cell == "none")
             .count();
         assert_eq!(none, 7, "{drive}: {text}");
+    }
+}
+
+/// The number of a request that others always pass by: of the first ones, but not the one that finds the drive idle.
+const FAR: u64 = 5;
+
+/// Reads of a trace, all at the front but for one of the first, at the back.
+fn with_one_far() -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("far.csv");
+    let mut text = "time_us,lba,blocks,op\n".to_owned();
+    for number in 0..1_000 {
+        let lba = if number == FAR {
+            2_000_000
+        } else {
+            number % 100 * 8
+        };
+        text += &format!("0,{lba},8,R\n");
+    }
+    std::fs::write(&path, text).unwrap();
+    (folder, path)
+}
+
+/// The one far away is served when nothing else is left. It came in the warm-up, so no number tells it.
+#[test]
+fn who_starves_in_the_warm_up_is_told() {
+    let (_folder, path) = with_one_far();
+    let load = TraceLoad {
+        files: vec![path],
+        ..TraceLoad::default()
+    };
+    let trace = LoadedTrace::read(&load.files, &OpenOptions::default()).unwrap();
+    let mut base = Scenario::over(Load::Trace(load));
+    for (key, value) in [
+        ("drive", DRIVE),
+        ("replay", "closed"),
+        ("depth", "4"),
+        ("warmup", "10"),
+    ] {
+        base.set(key, value).unwrap();
+    }
+    let vary: Vec<Vary> = vec!["sched=sstf,fcfs".parse().unwrap()];
+    let points = grid::points(&base, &vary).unwrap();
+    let results = compare(
+        &points,
+        Some(&trace),
+        &Wanted::default(),
+        &Control::default(),
+    )
+    .unwrap();
+    let of_kind = |warning: &&Warning| warning.kind == WarningKind::StarvedWarmUp;
+    let those: Vec<&Warning> = results.warnings.iter().filter(of_kind).collect();
+    let [one] = those.as_slice() else {
+        panic!("{those:?}")
+    };
+    assert_eq!(one.run.as_deref(), Some("sched=sstf"));
+    assert!(
+        one.text.starts_with("a request of the warm-up took "),
+        "{one}"
+    );
+}
+
+/// A mirror has to read the rest of a chunk where not all of its copies have the newest data, and its writes of one chunk follow each other. Of whole chunks there is no rest.
+#[test]
+fn writes_of_parts_of_chunks_are_told() {
+    let told_of = |place: &str, load: &str| {
+        let settings = [("drive", DRIVE), ("place", place)];
+        let load = format!("iometer:requests=2000:read_share=0:depth=4:{load}");
+        let results = compared(&load, &settings, &[]);
+        let texts = told(&results, WarningKind::PartialChunks);
+        texts
+            .into_iter()
+            .map(str::to_owned)
+            .collect::<Vec<String>>()
+    };
+    let [held, read] = [
+        " waited until another write of the same chunk had ended",
+        " had to read first what the request does not write of a chunk",
+    ];
+    let half = "span=0.0005:size=4k:align_blocks=4";
+    let log = "span=0.01:size=512:sequential_share=1";
+    for (place, load, words) in [
+        ("mirror:disks=2", half, read),
+        ("eager:dilution=4", half, read),
+        ("mirror:disks=2", log, held),
+    ] {
+        let texts = told_of(place, load);
+        let [text] = texts.as_slice() else {
+            panic!("{place}: {texts:?}")
+        };
+        assert!(text.contains(words), "{place}: {text}");
+        assert!(text.contains("chunks of 4 KiB"), "{place}: {text}");
+    }
+    let whole = "span=0.0005:size=4k:align_blocks=8";
+    for place in ["mirror:disks=2", "eager:dilution=4"] {
+        assert!(told_of(place, whole).is_empty(), "{place}");
+    }
+    for place in ["raid5:disks=3", "linear", "stripe:disks=2"] {
+        assert!(told_of(place, half).is_empty(), "{place}");
+        assert!(told_of(place, log).is_empty(), "{place}");
     }
 }

@@ -46,11 +46,11 @@ fn if_no_run_has_a_result_that_is_an_error() {
     let expected = "faults=injected:gone_at_s=0: there is no result, since no read or write was answered behind the warm-up of";
     assert!(told.starts_with(expected), "{told}");
     assert!(
-        told.ends_with("200 requests failed; none of the 2 runs has a result"),
+        told.ends_with("200 requests failed (gone 200); none of the 2 runs has a result"),
         "{told}"
     );
     let alone = compared("faults=injected:gone_at_s=0")
         .unwrap_err()
         .to_string();
-    assert!(alone.ends_with("200 requests failed"), "{alone}");
+    assert!(alone.ends_with("200 requests failed (gone 200)"), "{alone}");
 }

@@ -36,6 +36,15 @@ impl Desk {
         self.0.path().join(name)
     }
 
+    /// The names of all files in it.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let all = std::fs::read_dir(self.0.path()).expect("the folder is there");
+        let names = all.map(|entry| entry.expect("a file").file_name());
+        names
+            .map(|name| name.to_string_lossy().into_owned())
+            .collect()
+    }
+
     /// A CSV trace of `count` requests of 4 KiB, far apart, every third a write.
     pub(crate) fn trace(&self, count: u64) -> PathBuf {
         let mut text = String::from("time_us,dev,lba,blocks,op\n");

@@ -9,6 +9,7 @@ use std::sync::Once;
 
 use nearslot_cli::list_json;
 use nearslot_core::config::{KINDS, StackKind};
+use nearslot_core::drive::CATALOG;
 use serde_json::Value;
 
 use crate::docs::{assert_none, files, keys, kinds, read, root};
@@ -365,4 +366,17 @@ fn a_page_says_what_the_card_says() {
         leading("//! A.\n//!\n//! [`b`].\nuse c;\n//! d", "//!"),
         "A.\n\n[`b`]."
     );
+}
+
+/// The page of drives is where a reader looks for one.
+#[test]
+fn the_page_of_drives_names_all_of_the_catalog() {
+    let page = read("docs/src/drives.md");
+    let missing = CATALOG.iter().map(|entry| entry.name);
+    let missing =
+        missing.filter(|name| !page.contains(&format!("\n| [{name}](parts/drives/{name}.md) | ")));
+    let complaints: Vec<String> = missing
+        .map(|name| format!("docs/src/drives.md: no row for {name}"))
+        .collect();
+    assert_none(&complaints);
 }

@@ -298,7 +298,7 @@ pub(super) mod tests {
         let homes = empty.homes(&SETUP);
         assert_eq!(homes, [Slot(0), Slot(9)]);
         let mut rng = Rng::stream(1, "homes");
-        let disk = || Disk::scatter(empty.free.clone(), 4, 2, &mut rng);
+        let disk = || Disk::scatter(empty.free.clone(), (4, 2), &mut rng, &|| Ok(())).unwrap();
         let disks: Vec<Disk> = std::iter::repeat_with(disk).take(2).collect();
         let prepared = Map::new(&PAIR, disks);
         assert_eq!(*prepared.homes, [homes.clone(), homes]);

@@ -82,10 +82,16 @@ pub(super) fn disks(setup: &Setup, env: &VolumeEnv<'_>) -> Result<Vec<Disk>, Con
     };
     let what = format!("eager disk {alone:?}");
     let first = env.prepared(&what, Disk::bytes, || Disk::prepare(&alone, env))?;
-    let other = |drive| first.shuffled(&mut Rng::stream(env.seed, &format!("place/{drive}")));
-    let others: Vec<Disk> = (1..setup.drives).map(other).collect();
-    Ok(std::iter::once(Disk::clone(&first)).chain(others).collect())
+    let mut disks = vec![Disk::clone(&first)];
+    for drive in 1..setup.drives {
+        env.go_on()?;
+        disks.push(first.shuffled(&mut Rng::stream(env.seed, &format!("place/{drive}"))));
+    }
+    Ok(disks)
 }
+
+/// Slots that are put where they belong between two looks whether anybody still wants them: some milliseconds.
+const LOOK_EVERY: usize = 1 << 16;
 
 /// The free map of a drive of which only the first cylinders are used.
 fn empty(tracks: &Arc<Tracks>, cylinders: u32) -> FreeMap {
@@ -184,13 +190,22 @@ impl Disk {
         let mut rng = Rng::stream(env.seed, env.label);
         let homes = empty.units * setup.homes;
         let live = empty.units * setup.unit;
-        let mut disk = Disk::scatter(empty.free.clone(), live as usize, homes as usize, &mut rng);
-        disk.age(setup.aging, env, &mut rng);
+        let counts = (live as usize, homes as usize);
+        let mut disk = Disk::scatter(empty.free.clone(), counts, &mut rng, &|| env.go_on())?;
+        disk.age(setup.aging, env, &mut rng)?;
         Ok(disk)
     }
 
     /// So many chunks, `homes` of them at fixed places that are spread evenly, the rest at random slots.
-    pub(super) fn scatter(mut free: FreeMap, live: usize, homes: usize, rng: &mut Rng) -> Disk {
+    ///
+    /// # Errors
+    /// What `go_on` says.
+    pub(super) fn scatter(
+        mut free: FreeMap,
+        (live, homes): (usize, usize),
+        rng: &mut Rng,
+        go_on: &dyn Fn() -> Result<(), ConfigError>,
+    ) -> Result<Disk, ConfigError> {
         let mut slots: Vec<Slot> = free.iter().collect();
         let all = slots.len();
         for home in 0..homes {
@@ -199,23 +214,35 @@ impl Disk {
             slots.swap(home, place);
         }
         for index in homes..live {
+            if index.is_multiple_of(LOOK_EVERY) {
+                go_on()?;
+            }
             let other = index as u64 + rng.below((slots.len() - index) as u64);
             slots.swap(index, other as usize);
         }
         slots.truncate(live);
         slots.shrink_to_fit();
-        slots.iter().for_each(|slot| free.take(*slot));
-        Disk { slots, free, homes }
+        for some in slots.chunks(LOOK_EVERY) {
+            go_on()?;
+            some.iter().for_each(|slot| free.take(*slot));
+        }
+        Ok(Disk { slots, free, homes })
     }
 
     /// Overwrites random chunks without a home one after the other. Each goes to the first free slot of a sweep, or if the drive
     /// has no arm, to the first free slot.
-    fn age(&mut self, times: f64, env: &VolumeEnv<'_>, rng: &mut Rng) {
+    ///
+    /// # Errors
+    /// Nobody wants it any more.
+    fn age(&mut self, times: f64, env: &VolumeEnv<'_>, rng: &mut Rng) -> Result<(), ConfigError> {
         let moving = self.slots.len() - self.homes;
         let mut oracle = env.blueprint.exact();
         let (mut sweep, mut now) = (Sweep::default(), Instant::ZERO);
         let len = self.free.tracks().slot_blocks();
-        for _ in 0..libm::round(times * moving as f64) as u64 {
+        for written in 0..libm::round(times * moving as f64) as u64 {
+            if written.is_multiple_of(LOOK_EVERY as u64) {
+                env.go_on()?;
+            }
             oracle.advance(now);
             let search = match oracle.arm() {
                 Some(arm) => {
@@ -225,7 +252,7 @@ impl Disk {
                 None => Search::anywhere(now),
             };
             let Some(free_place) = oracle.nearest_free(&search, &self.free) else {
-                return;
+                return Ok(());
             };
             let upward = sweep.upward(&self.free);
             now = write(&mut *oracle, now, free_place.at, len);
@@ -238,6 +265,7 @@ impl Disk {
             let old = std::mem::replace(&mut self.slots[chunk], free_place.slot);
             self.free.release(old);
         }
+        Ok(())
     }
 
     /// Memory it takes, about.

@@ -12,6 +12,7 @@ use nearslot_core::units::{Duration, Instant};
 
 use super::journal::{Journal, Piece, Skip};
 use super::tables::Tables;
+use crate::memo::SHARED;
 use crate::sim::{self, Control, Observer};
 use crate::workload::{Below, LoadEnv, Synthetic, synthetic};
 
@@ -74,6 +75,7 @@ fn made_of(
         label: "test",
         capacity: assembly.stack.capacity(),
         drive: Some(Below {
+            memo: &SHARED,
             blueprint: &*blueprint,
             identity: &identity,
             place: place.split(':').next().unwrap(),

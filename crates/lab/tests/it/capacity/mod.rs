@@ -418,27 +418,18 @@ fn too_few_requests_are_no_guess() {
 }
 
 #[test]
-fn an_interruption_keeps_what_was_found() {
+fn an_interruption_before_the_first_run_leaves_nothing() {
     let base = synthetic("poisson:requests=1000", &[("drive", "null")]);
     let control = Control {
         stop: AtomicBool::new(true),
         ..Control::default()
     };
-    let found = capacity(
-        &points(&base, &[]),
-        None,
-        &how("mean < 2 ms", Find::Rate),
-        &control,
-    )
-    .unwrap();
-    assert!(control.stop.load(Ordering::Relaxed));
-    assert!(!found.complete);
-    assert_eq!((found.runs, found.best), (0, None));
-    assert!(
-        found.headline.contains("interruption"),
-        "{}",
-        found.headline
-    );
+    let how = how("mean < 2 ms", Find::Rate);
+    let found = capacity(&points(&base, &[]), None, &how, &control);
+    let told = found.map(|_| ()).unwrap_err();
+    assert!(matches!(told, RunError::Stopped(_)), "{told}");
+    let words = "interrupted, and nothing is written: no run of the search was finished";
+    assert_eq!(told.to_string(), words);
 }
 
 #[test]
