@@ -163,7 +163,7 @@ fn the_tracks_of_a_drive_hold_all_its_blocks_once() {
         }
     });
     assert!(seen.get() > 2, "{} drives have tracks", seen.get());
-    // Heads in turns, zones apart from each other and from cylinder 0, sectors that are skipped or lie elsewhere.
+    // Heads in turns, zones apart from each other, sectors that are skipped or lie elsewhere.
     let layouts = (0..400).filter_map(drive_of);
     let checked = layouts.map(|(_, blueprint)| {
         check_tracks(&**blueprint.mechanics(), blueprint.capacity().0);

@@ -243,11 +243,12 @@ fn random_drive(rng: &mut Rng) -> Parameters {
         HeadOrder::AlternatingInZone,
         HeadOrder::Alternating,
     ];
-    let mut next = rng.below(3) as u32;
+    let (mut next, mut cylinders) = (0, 0);
     let mut zones = Vec::new();
     for _ in 0..=rng.below(3) {
         let zone = random_zone(rng, next, heads, sparing);
-        next = zone.cylinders.1 + 1 + rng.below(2) as u32;
+        cylinders = zone.cylinders.1 + 1;
+        next = cylinders + rng.below(2) as u32;
         zones.push(zone);
     }
     let mut time = 0.5;
@@ -257,7 +258,6 @@ fn random_drive(rng: &mut Rng) -> Parameters {
         time += rng.unit() * 0.7 - 0.1;
         (distance, time)
     };
-    let cylinders = next + 3;
     let seek_ms = drawn_on((0..5).map(&mut point).collect(), cylinders);
     Parameters {
         queue_depth: None,
