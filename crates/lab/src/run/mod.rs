@@ -343,9 +343,6 @@ fn run(
     foreseen: Option<&Foreseen>,
     grid: &Grid<'_>,
 ) -> Result<Option<Finished>, RunError> {
-    if grid.control.stop.load(Ordering::Relaxed) {
-        return Ok(None);
-    }
     let scenario = &point.scenario;
     let Some((made, load)) = prepared(scenario, grid)? else {
         return Ok(None);
@@ -384,11 +381,8 @@ fn run(
     let mut warnings = [warnings(&run, (count, load.depth), seen), lost.clone()].concat();
     let told = hold_beside(&mut run, &*workload, &stack);
     warnings.extend(told.into_iter().chain(unheard));
-    warnings.extend(of_caches(
-        (scenario, given),
-        (&*blueprint, &stack),
-        grid.trace,
-    )?);
+    let below = (&*blueprint, &stack);
+    warnings.extend(of_caches((scenario, given), below, grid.trace)?);
     Ok(Some(Finished {
         warnings,
         lost,
@@ -409,6 +403,9 @@ fn prepared(
     grid: &Grid<'_>,
 ) -> Result<Option<(Assembly, Prepared)>, RunError> {
     let stop = &grid.control.stop;
+    if stop.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
     let memo = &Stoppable(stop);
     let made = prepare::built_with(scenario, grid.trace, memo).and_then(|made| {
         let load = prepare(scenario, grid.trace, (&made.stack, memo))?;
