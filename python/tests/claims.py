@@ -73,7 +73,8 @@ def swapped(key: str, one: str, other: str) -> Fault:
     names = {one: other, other: one}
 
     def change(row: Row) -> None:
-        row[key] = names.get(row.get(key, ""), row.get(key))
+        if row.get(key) in names:
+            row[key] = names[row[key]]
 
     return each(change)
 
@@ -85,7 +86,7 @@ class Claims:
     Attributes:
         study: It.
         tables: The numbers of each experiment, by its name.
-        untabled: Experiments that no table stands for.
+        untabled: Experiments that no table stands for, as tests of their own run them.
         seeded: Makes of these numbers what several seeds measure.
     """
 
@@ -103,7 +104,7 @@ class Claims:
     @property
     def decided(self) -> list[str]:
         """Names of those that runs decide."""
-        return [name for name, (_, one) in self.statements.items() if one.kind != Kind.INFORMATION]
+        return [name for name, (_, one) in self.statements.items() if one.kind is not Kind.INFORMATION]
 
     @property
     def told(self) -> list[str]:
@@ -127,7 +128,7 @@ class ClaimTests:
         faults: Each with a claim that it turns.
         untestable: Claims that no run can decide.
         half_tested: Claims of which no run can decide a part.
-        without_fault: Claims that none of the faults turns.
+        without_fault: Claims that none of the faults turns; each says why where it is named.
     """
 
     claims: Claims

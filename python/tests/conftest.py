@@ -16,6 +16,9 @@ from nearslot.experiments.frame import Experiment
 
 DRIVE = "seagate-cheetah-9lp"
 
+# It asserts for the tests of all studies.
+pytest.register_assert_rewrite("claims")
+
 
 @pytest.fixture(scope="session", autouse=True)
 def ctrl_c() -> None:

@@ -1,4 +1,5 @@
-// Where the queue grew, response times tell how long the load is: they are not shown as if the drive had them.
+// Where the queue grew, response times tell how long the load is: they are not shown as if the drive had them. Where no
+// request was answered there are none.
 
 import type { Run } from "./wire";
 

@@ -9,8 +9,10 @@ const PLACE = "place";
 const [BLOCK, MIB] = [512, 2 ** 20];
 
 const measure = (name: string) => (run: Run) => run.measures.get(PLACE)?.get(name) ?? null;
-/** Of a time that is 0 where there is none: seconds, or none. */
-const seconds = (name: string) => (run: Run) => (measure(name)(run) || null) && measure(name)(run)! / 1000;
+const seconds = (name: string) => (run: Run) => {
+  const ms = measure(name)(run);
+  return ms === null ? null : ms / 1000;
+};
 const mib = (name: string) => (run: Run) => {
   const blocks = measure(name)(run);
   return blocks === null ? null : (blocks * BLOCK) / MIB;
@@ -30,7 +32,7 @@ export const REBUILDS: readonly Chart[] = [
     { name: "not by the end of the run", of: less(taken, rebuilt) },
   ]),
   chart("Rebuilt in", "s", "From the end of a drive to the last block of its spare, on average.", to(seconds("rebuild_ms"), rebuilt), "none was"),
-  chart("The last one was rebuilt at", "s", "Since the begin of the run.", seconds("last_rebuild_ms"), "none was"),
+  chart("The last one was rebuilt at", "s", "Since the begin of the run.", to(seconds("last_rebuild_ms"), rebuilt), "none was"),
   chart("Written to spares", "MiB", "", mib("rebuilt_blocks")),
-  chart("Left at the end of the run", "MiB", "What spares still lacked.", mib("rebuild_left_blocks")),
+  chart("Left at the end of the run", "MiB", "What spares still lacked, or lost as another drive went before.", mib("rebuild_left_blocks")),
 ];

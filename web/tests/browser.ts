@@ -38,8 +38,8 @@ export function inBrowser(): void {
     browser = await chromium.launch({ executablePath, args: FLAGS });
   });
   afterAll(async () => {
-    for (const file of files) rmSync(file);
     await browser.close();
+    for (const file of files) rmSync(file, { force: true });
   });
 }
 

@@ -541,7 +541,9 @@ fn transactions_and_hosts_say_how_far_they_came() {
         let headline = found["verdict"]["headline"].as_str().expect("a headline");
         let came = headline.split(" Interrupted after ").nth(1);
         let came = came.and_then(|came| came.strip_suffix(unit));
-        let is_number = |came: &str| came.chars().all(|one| one.is_ascii_digit() || one == ',');
+        let is_number = |came: &str| {
+            !came.is_empty() && came.chars().all(|one| one.is_ascii_digit() || one == ',')
+        };
         assert!(came.is_some_and(is_number), "{load}: {headline}");
     }
 }

@@ -576,7 +576,7 @@ fn steady(row: &Row<'_>, of: fn(&Times) -> Option<f64>) -> String {
     found.map_or(dash(), |ms| of_requests(row, ms))
 }
 
-/// A mean over the requests of a run; a run that answered none has no mean, and 0 would look like one.
+/// A time of the requests of a run; a run that answered none has none, and 0 would look like one.
 fn of_requests(row: &Row<'_>, ms: f64) -> String {
     match row.run.requests {
         0 => "none".to_owned(),

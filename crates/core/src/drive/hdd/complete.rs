@@ -187,7 +187,11 @@ impl CompleteOracle {
             false => turn,
         };
         let arrives = ready.moves + movement.max(firmware.write_seek_min);
-        let there = ready.coming.there(firmware, len.0, (sector, turn));
+        let there = ready.coming.there(
+            firmware,
+            [firmware.needed_to_write(len.0), len.0],
+            (sector, turn),
+        );
         [arrives, there]
     }
 }
@@ -280,7 +284,7 @@ impl Arm for CompleteOracle {
         } = &self.ready[1];
         let moved = mechanics.seek_at_least(distance);
         let turn = mechanics.spindle().revolution();
-        let there = coming.there(firmware, 1, (turn, turn));
+        let there = coming.there(firmware, [1, 1], (turn, turn));
         let soonest = *moves + moved.max(firmware.write_seek_min);
         soonest.max(there).since(*from)
     }

@@ -210,13 +210,13 @@ impl Chips {
     /// Collection of one more plane of a die is urgent, or of one less.
     pub(super) fn urge(&mut self, die: u32, is_urgent: bool) {
         let own = &mut self.dies[die as usize];
-        if own.urgent == 0 {
-            own.earned = 0;
-        }
         own.urgent = own
             .urgent
             .checked_add_signed(if is_urgent { 1 } else { -1 })
             .expect("what is not urgent any more was");
+        if own.urgent == 0 {
+            own.earned = 0;
+        }
     }
 
     /// Collection has made room for so many pages of a die.
@@ -228,7 +228,7 @@ impl Chips {
     }
 
     /// Whether a die does nothing but collection.
-    fn is_deaf(&self, die: u32) -> bool {
+    fn collects_alone(&self, die: u32) -> bool {
         self.dies[die as usize].urgent > 0 && !self.is_paced
     }
 
@@ -268,7 +268,7 @@ impl Chips {
 
     /// A program waits for its channel while a read comes: that goes first.
     fn put_back(&mut self, now: Instant, die: u32) {
-        if self.is_deaf(die) || self.dies[die as usize].stopped.is_some() {
+        if self.collects_alone(die) || self.dies[die as usize].stopped.is_some() {
             return;
         }
         let own = &mut self.dies[die as usize];
@@ -287,7 +287,7 @@ impl Chips {
 
     /// Stops what a die does for a read, if it can.
     fn stop(&mut self, now: Instant, die: u32) {
-        let is_deaf = self.is_deaf(die);
+        let collects_alone = self.collects_alone(die);
         let own = &mut self.dies[die as usize];
         let stops = &self.times.stops;
         let what = self.operations[own.running as usize].what;
@@ -298,7 +298,7 @@ impl Chips {
         };
         let end = self.due.due(die as usize).expect("it works");
         let left = end.since(now);
-        if !may || is_deaf || left <= stops.takes {
+        if !may || collects_alone || left <= stops.takes {
             return;
         }
         own.stopped = Some((std::mem::replace(&mut own.running, NONE), left));
@@ -362,6 +362,7 @@ impl Chips {
         let own = &mut self.dies[die as usize];
         let operation = &self.operations[own.running as usize];
         let moves = Duration(u64::from(operation.bytes) * self.times.byte_ps / 1_000);
+        // Pages of the map take no page of a plane.
         if own.phase == Phase::Wants && matches!(operation.owner, Owner::Job(_)) {
             own.earned = own.earned.saturating_sub(1);
         }
@@ -466,6 +467,9 @@ mod tests {
         let mut chips = Chips::new(shape, times, is_paced);
         chips.earn(0, 1);
         chips.urge(0, true);
+        chips.earn(0, 2);
+        chips.urge(0, false);
+        chips.urge(0, true);
         let collection = Operation::new(What::Program, Owner::Plane(0), 4096);
         for _ in 0..4 {
             chips.push(Instant::ZERO, 0, collection);
@@ -501,7 +505,7 @@ mod tests {
         order
     }
 
-    /// What was earned before collection was urgent is gone. Once collection has nothing more to do, the host goes on.
+    /// What was earned when collection was not urgent, or before it was urgent again, is gone. Once collection has nothing more to do, the host goes on.
     #[test]
     fn while_collection_is_urgent_a_host_programs_what_was_earned_or_nothing() {
         assert_eq!(order(true), "crchcch");

@@ -5,7 +5,8 @@
 //! [`Thresholds::urgent`] free blocks or fewer. What the host has written meanwhile is not moved.
 //!
 //! A block of which `v` of `n` pages have to be written again makes room for `n - v`. The die is told of that room while the block is being
-//! collected, evenly over what is moved ([`Chips::earn`]): so a host that has to wait for collection waits for a few pages, not for a block.
+//! collected, evenly over what is moved ([`Chips::earn`]): so a host that has to wait for collection waits for a few pages, not for a block. That is our own; what
+//! controllers do about it is not published.
 
 use super::chips::{Chips, Operation, Owner, What};
 use super::counts::Counts;
@@ -25,9 +26,11 @@ struct Plane {
     /// Units in memory, and where they were.
     held: Vec<(u32, u32)>,
     is_urgent: bool,
-    /// Pages that what is valid of the victim makes, as it was chosen; those that have been written, and for how many room was told.
+    /// Pages that the valid units of the victim make, counted when it was chosen.
     moves: u32,
+    /// Those of them that have been written.
     moved: u32,
+    /// Pages of room that the die was told of.
     told: u32,
 }
 

@@ -12,8 +12,8 @@
 //! permutation of all units of the plane says: a Feistel network of four rounds, walked until it stays in range (Black and Rogaway,
 //! "Ciphers with arbitrary finite domains", CT-RSA 2002). Collection had a pause in which it came to have its free blocks again.
 //!
-//! *saturated*: the same without a pause. A plane has as many free blocks as make collection urgent, or one more where the host waits for it then (none
-//! more where that is when it begins), and another one is begun. How many pages of that are written goes evenly from none to nearly all over the planes: else all would run out of free pages
+//! *saturated*: the same without a pause. A plane has as many free blocks as make collection urgent. Where the host then waits for a free block, it has one
+//! more, unless collection is urgent as soon as it begins. Another block is begun. How many pages of that are written goes evenly from none to nearly all over the planes: else all would run out of free pages
 //! at the same time, and the drive would stop.
 //! What was written to those begun blocks counts as overwritten since.
 

@@ -416,7 +416,7 @@ fn written_in_a_second(
     (rate, longest)
 }
 
-/// A saturated drive is from its first writes on as slow as one that was written to for long, and does not stop; one that had a pause is faster at first.
+/// A saturated drive is from its first writes on as slow as one that was written to for long, and stops for no longer: paced, for an erase or less; else for the collection of a block. One that had a pause is faster at first.
 #[test]
 fn a_saturated_drive_is_in_its_steady_state() {
     let measured = |state, before, is_paced| {

@@ -100,7 +100,7 @@ channel_mb_s = 200
 suspension = { program = true, erase = true, takes_us = 20 }
 host = { mb_s = 500, full_duplex = false, command_us = 2, read_us = 10, write_us = 15 }
 cache = { kib = 128, mb_s = 1000, pages_at_once = 4, protected = false }
-collection = { start_percent = 5, urgent_percent = 4, when_urgent = 'alone' }
+collection = { start_percent = 5, urgent_percent = 4 }
 ";
 
 /// A folder with all of them.

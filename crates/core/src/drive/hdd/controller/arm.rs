@@ -238,11 +238,11 @@ impl Controller {
         self.may_write().find(|dirty| needs(dirty.1))
     }
 
-    /// The dirty segment whose first block the arm can begin with soonest, the command's own as soon as the arm moves for the command and its data are there; of several
+    /// The dirty segment whose first block the arm can begin with soonest, the command's own no sooner than the arm moves for the command and its data are there; of several
     /// the one that has been dirty longest. Costs a look at each, and a way and a turn to reckon for those that are not too far to be it.
     fn nearest_dirty(&mut self) -> Option<(u64, usize)> {
         self.locate_dirty();
-        let (mechanics, least) = (&self.mechanics, self.firmware.write_seek_min);
+        let mechanics = &self.mechanics;
         let spindle = mechanics.spindle();
         let from = self.now.max(self.stopped);
         let phase = spindle.phase(from);
@@ -256,10 +256,13 @@ impl Controller {
                 continue;
             }
             let movement = mechanics.movement(self.arm, place.arm_position(), Op::Write);
-            let movement = movement.max(least);
             let begins = match own.filter(|(own, _)| *own == index) {
-                None => movement + spindle.wait(spindle.after(phase, movement), place.angle),
+                None => {
+                    let movement = movement.max(self.firmware.write_seek_min);
+                    movement + spindle.wait(spindle.after(phase, movement), place.angle)
+                }
                 Some((_, coming)) => {
+                    let movement = movement.max(self.least_way());
                     let arrives = from.max(coming.arm_ready) + movement;
                     let there = self.there(index, &coming, place.cylinder);
                     passes(spindle, [arrives, there], place.angle).since(from)
@@ -384,15 +387,18 @@ impl Controller {
 
     /// The arm writes for the command; where, and the least time of the movement.
     fn begin_write(&mut self, index: usize) -> Option<(u64, Duration)> {
-        let streams = self.streaming == self.now && self.job().meets == Match::Join;
+        let least = self.least_way();
         let segment = self.buffer.at_mut(index);
         segment.state = State::Writing;
-        let least = if streams {
-            Duration::ZERO
-        } else {
-            self.firmware.write_seek_min
-        };
         Some((segment.written, least))
+    }
+
+    /// What the arm's way to what the command writes takes at least: nothing where it goes on as the data of a write before end.
+    fn least_way(&self) -> Duration {
+        match self.streaming == self.now && self.job().meets == Match::Join {
+            true => Duration::ZERO,
+            false => self.firmware.write_seek_min,
+        }
     }
 
     fn begin_access(&mut self, index: usize, at: u64, least: Duration) {

@@ -114,12 +114,37 @@ fn state_of(bus: Bus) -> usize {
 /// Of all segments a free arm is given the one whose next block is on the medium first, also where one waits for its data, or for what passes before the arm moves for it.
 #[test]
 fn a_free_arm_is_given_what_is_on_the_medium_first() {
+    given_first("");
+}
+
+/// The same where a write behind another one leaves the bus once more and waits for several blocks.
+#[test]
+fn a_free_arm_is_given_what_is_on_the_medium_first_if_writes_leave_the_bus_twice() {
+    given_first(
+        "[overheads.extra_disconnect]
+        command_ms = 1.0
+        disconnect_ms = 0.1
+        pause_ms = 2.4
+        disconnect_again_ms = 0.3
+        seek_ms = 0.2
+        ",
+    );
+}
+
+/// The same where the arm takes a while for the shortest way, but for none if a write goes on where the last one ended.
+#[test]
+fn a_free_arm_is_given_what_is_on_the_medium_first_if_each_way_takes_a_while() {
+    given_first("write_seek_min_ms = 4.0\n");
+}
+
+fn given_first(extra: &str) {
     let mut rng = Rng::stream(41, "freed");
     // How often the command's own segment was next, and how often another one was, by what the bus did.
     let mut next = [[0, 0]; 4];
     for round in 0..1_200 {
         let segments = format!("write_segments_max = {}", [2, 3, 5, 8][round % 4]);
         let text = SLOW.replace("write_segments_max = 8", &segments);
+        let text = text.replace("[[zones]]", &format!("{extra}[[zones]]"));
         // Over the slower bus a block comes later than the next sector passes.
         let block = [0.6, 0.95, 1.4][round % 3];
         let text = text.replace("_ms_per_block = 0.6", &format!("_ms_per_block = {block}"));

@@ -16,7 +16,7 @@ use super::{Bus, Controller, Freed};
 use crate::op::Op;
 use crate::units::{Angle, Duration, Instant};
 
-/// How the data of a write come that joins no other.
+/// How the data of a write come that finds nothing of its own to write before them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Coming {
     /// When the first block begins to cross the bus.
@@ -32,16 +32,15 @@ impl Coming {
         arm_ready: Instant::ZERO,
     };
 
-    /// When `len` blocks may begin to be written where a sector takes `sector` and a turn `turn`.
+    /// When `len` blocks may begin to be written, as soon as `needed` of them are there, where a sector takes `sector` and a turn `turn`.
     #[inline]
     pub(in super::super) fn there(
         &self,
         firmware: &Firmware,
-        len: u64,
+        [needed, len]: [u64; 2],
         (sector, turn): (Duration, Duration),
     ) -> Instant {
         let block = firmware.write_block;
-        let needed = firmware.needed_to_write(len);
         let begins = self.from + Duration(needed * block.0);
         if block <= sector {
             return begins;
@@ -108,7 +107,12 @@ impl Controller {
         let flowed = Duration(job.burst.counted * self.firmware.write_block.0);
         let from = match self.bus {
             Bus::Contact(due) => due,
-            Bus::Leave(due) | Bus::Pause(due) => due + self.contact_delay(job, 1),
+            Bus::Leave(due) => {
+                let extra = self.firmware.extra.filter(|_| job.pause_ahead);
+                let pause = extra.map_or(Duration::ZERO, |extra| extra.pause);
+                due + pause + self.contact_delay(job, 1)
+            }
+            Bus::Pause(due) => due + self.contact_delay(job, 1),
             Bus::Burst(_) => job.burst.since + flowed,
             Bus::Idle | Bus::Hold | Bus::End(_) => self.now,
         };
@@ -119,16 +123,19 @@ impl Controller {
         Some((index, coming))
     }
 
-    /// When so many of these data are there that the command's segment can be written on at a cylinder: at once if it has others before them.
+    /// When so many of these data are there that the command's segment can be written on at a cylinder: at once if it has others before them, and enough.
     pub(super) fn there(&self, index: usize, coming: &Coming, cylinder: u32) -> Instant {
         let segment = self.buffer.at(index);
-        if segment.written < segment.end {
+        if segment.written < segment.end && self.enough_to_write(index) {
             return self.now;
         }
-        let left = self.job().end - segment.written;
+        let job = self.job();
+        let left = job.end - segment.written;
+        let all = self.firmware.needed_to_write(job.end - job.first);
+        let needed = all.saturating_sub(segment.end - segment.first).max(1);
         let sector = self.mechanics.layout().sector_time(cylinder);
         let turn = self.mechanics.spindle().revolution();
-        coming.there(&self.firmware, left, (sector, turn))
+        coming.there(&self.firmware, [needed, left], (sector, turn))
     }
 
     /// Whether a write that joins no other would get the segment of the write before.

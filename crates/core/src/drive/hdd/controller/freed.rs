@@ -119,7 +119,7 @@ impl Controller {
                 found(free.now, free.arm, self.stopped)
             }
             WriteBack::Nearest => {
-                // An arm that writes was stopped by nothing that it still waits for.
+                // `followed` is of an arm that writes: it began behind `stopped`, so that is past.
                 let mut free = Free { now, arm };
                 if let Some(index) = self.followed() {
                     free = trial.write(free, index, self.buffer.at(index));

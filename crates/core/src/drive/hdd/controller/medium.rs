@@ -131,7 +131,7 @@ impl Controller {
 
     /// A write with extra disconnects does not begin before some of its data have come, as far as a segment holds them.
     /// What the arm writes for an earlier command is all there.
-    fn enough_to_write(&self, index: usize) -> bool {
+    pub(super) fn enough_to_write(&self, index: usize) -> bool {
         let own = |job: &&Job| job.op == Op::Write && job.segment == Some(index);
         let (Some(job), Some(_)) = (self.job.as_ref().filter(own), &self.firmware.extra) else {
             return true;
