@@ -104,7 +104,9 @@ class Claims:
     @property
     def decided(self) -> list[str]:
         """Names of those that runs decide."""
-        return [name for name, (_, one) in self.statements.items() if one.kind is not Kind.INFORMATION]
+        return [
+            name for name, (_, one) in self.statements.items() if one.kind is not Kind.INFORMATION
+        ]
 
     @property
     def told(self) -> list[str]:

@@ -380,6 +380,7 @@ class TestClaims(ClaimTests):
     faults = FAULTS
     untestable = frozenset({"A9", "A11", "E8", "F15"})
     half_tested = frozenset({"A12", "F14"})
+    # Which budgets there are stands in no table.
     without_fault = frozenset({"E1"})
 
 
