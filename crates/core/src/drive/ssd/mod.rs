@@ -83,6 +83,7 @@ impl SsdBlueprint {
         let units = (units as u32).max(1);
         let shape = parameters.geometry(units);
         let thresholds = parameters.thresholds();
+        let by_address = parameters.allocation == Allocation::ByAddress;
         let state = match knobs.choice("precondition") {
             "empty" => State::Empty,
             "random" => State::Random,
@@ -117,10 +118,10 @@ impl SsdBlueprint {
             plan: Plan {
                 shape,
                 times,
-                initial: Initial::new(state, shape, thresholds),
+                initial: Initial::new(state, shape, by_address, thresholds),
                 thresholds,
                 map_lines: parameters.map_lines(),
-                by_address: parameters.allocation == Allocation::ByAddress,
+                by_address,
                 reads_unwritten: parameters.unwritten == Unwritten::Flash,
                 buffer: (room, kept.map_or(0, |cache| cache.pages_at_once)),
             },

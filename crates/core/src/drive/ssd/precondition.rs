@@ -8,8 +8,8 @@
 //! *random*: uniform random writes went on for so long that blocks have the ages of a steady state. Of a block that was written when a share
 //! x of all others has been written since, a share exp(-c x) is valid, with c such that all of it adds up to the capacity: blocks are
 //! collected in the order of their ages, as greedy collection does with uniform writes, nearly (Desnoyers, "Analytic modeling of SSD write
-//! performance", SYSTOR 2012; the share of the oldest is the one that his equation for LRU collection has). Which units those are, a
-//! permutation of all units of the plane says: a Feistel network of four rounds, walked until it stays in range (Black and Rogaway,
+//! performance", SYSTOR 2012; the share of the oldest is the one that his equation for LRU collection has). Which units are on which plane, if
+//! their addresses do not say it, a permutation of all units says, and where they are there, one of all units of the plane: a Feistel network of four rounds, walked until it stays in range (Black and Rogaway,
 //! "Ciphers with arbitrary finite domains", CT-RSA 2002). Collection had a pause in which it came to have its free blocks again.
 //!
 //! *saturated*: the same without a pause. A plane has as many free blocks as make collection urgent. Where the host then waits for a free block, it has one
@@ -42,12 +42,19 @@ impl State {
 pub(super) struct Initial {
     state: State,
     shape: Geometry,
+    /// Whether the address says which plane a unit goes to; else it may be on any.
+    by_address: bool,
     /// Of the blocks of a plane, from the oldest on: units that are valid in those before. Empty unless random.
     before: Vec<u32>,
 }
 
 impl Initial {
-    pub(super) fn new(state: State, shape: Geometry, when: Thresholds) -> Initial {
+    pub(super) fn new(
+        state: State,
+        shape: Geometry,
+        by_address: bool,
+        when: Thresholds,
+    ) -> Initial {
         let unused = match state {
             // One of these is begun.
             State::Saturated if when.is_paced => when.urgent + 1,
@@ -61,6 +68,7 @@ impl Initial {
         Initial {
             state,
             shape,
+            by_address,
             before,
         }
     }
@@ -141,8 +149,22 @@ impl Initial {
         }
     }
 
+    /// Which units are on a plane: those that random writes have left there, unless their addresses say it. The other way round if `back`.
+    fn mixed(&self, unit: u32, back: bool) -> u32 {
+        match self.by_address {
+            true => unit,
+            false => scramble(
+                unit,
+                self.shape.capacity,
+                u64::from(self.shape.planes),
+                back,
+            ),
+        }
+    }
+
     fn scattered(&self, unit: u32) -> u32 {
         let Geometry { planes, blocks, .. } = self.shape;
+        let unit = self.mixed(unit, false);
         let (plane, index) = (unit % planes, unit / planes);
         let index = scramble(index, self.shape.share(plane), u64::from(plane), false);
         let within = self.before.partition_point(|before| *before <= index) - 1;
@@ -184,7 +206,8 @@ impl Initial {
                 }
                 let share = self.shape.share(plane);
                 let index = Some(from + nth as u32).filter(|index| *index < share)?;
-                Some(scramble(index, share, u64::from(plane), true) * planes + plane)
+                let unit = scramble(index, share, u64::from(plane), true) * planes + plane;
+                Some(self.mixed(unit, true))
             }
         }
     }
@@ -268,8 +291,12 @@ mod tests {
 
     #[test]
     fn every_unit_has_a_place_of_its_own_and_back_and_blocks_count_them() {
-        for state in [State::Full, State::Random, State::Saturated] {
-            let initial = Initial::new(state, SHAPE, when(1, 0));
+        let states = [State::Full, State::Random, State::Saturated];
+        for (state, by_address) in states
+            .into_iter()
+            .flat_map(|state| [(state, false), (state, true)])
+        {
+            let initial = Initial::new(state, SHAPE, by_address, when(1, 0));
             let mut valid = vec![0; (SHAPE.planes * SHAPE.blocks) as usize];
             let mut seen = vec![false; SHAPE.places() as usize];
             for unit in 0..SHAPE.capacity {
@@ -292,7 +319,7 @@ mod tests {
 
     #[test]
     fn after_random_writes_older_blocks_have_less_and_the_youngest_is_nearly_full() {
-        let initial = Initial::new(State::Random, SHAPE, when(1, 0));
+        let initial = Initial::new(State::Random, SHAPE, false, when(1, 0));
         let valid: Vec<u32> = (0..10).map(|block| initial.valid(block)).collect();
         assert!(valid.is_sorted(), "{valid:?}");
         assert!(valid[9] >= 23 && valid[0] < 18, "{valid:?}");
@@ -300,7 +327,7 @@ mod tests {
 
     #[test]
     fn planes_of_a_saturated_drive_have_begun_apart() {
-        let initial = Initial::new(State::Saturated, SHAPE, when(4, 1));
+        let initial = Initial::new(State::Saturated, SHAPE, false, when(4, 1));
         let mut begun: Vec<u32> = (0..4).map(|plane| initial.begun(plane)).collect();
         begun.sort_unstable();
         assert_eq!(begun, [0, 2, 4, 6]);
@@ -310,9 +337,37 @@ mod tests {
             is_paced,
             ..when(4, 1)
         };
-        assert_eq!(Initial::new(State::Saturated, SHAPE, paced).used(0), 10);
-        let random = Initial::new(State::Random, SHAPE, when(4, 1));
+        assert_eq!(
+            Initial::new(State::Saturated, SHAPE, false, paced).used(0),
+            10
+        );
+        let random = Initial::new(State::Random, SHAPE, false, when(4, 1));
         assert!((0..4).all(|plane| random.begun(plane) == 0));
+    }
+
+    /// Units that follow each other are on planes in turn only where their addresses say so, or all was written in order.
+    #[test]
+    fn random_writes_leave_neighbours_on_any_plane() {
+        for (state, by_address) in [
+            (State::Random, false),
+            (State::Random, true),
+            (State::Full, false),
+        ] {
+            let initial = Initial::new(state, SHAPE, by_address, when(1, 0));
+            let plane = |unit| initial.place(unit).unwrap() / SHAPE.block_units() / SHAPE.blocks;
+            let step = if state == State::Full { SHAPE.units } else { 1 };
+            let units = (0..SHAPE.capacity - step).step_by(step as usize);
+            let next = units
+                .clone()
+                .filter(|unit| plane(unit + step) == (plane(*unit) + 1) % SHAPE.planes);
+            let share = next.count() as f64 / units.count() as f64;
+            match (state, by_address) {
+                (State::Random, false) => {
+                    assert!((0.2..0.3).contains(&share), "{share} of four planes")
+                }
+                _ => assert_eq!(share, 1.0),
+            }
+        }
     }
 
     #[test]
