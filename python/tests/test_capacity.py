@@ -76,12 +76,21 @@ def test_what_is_wrong_is_named(trace: Path) -> None:
         nearslot.capacity(trace, slo="p99.9 < 20 ms")
 
 
-def test_ctrl_c_keeps_what_was_found() -> None:
-    load = Scenario(workload="poisson:requests=50000000", sched="satf")
-
-    timer = threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT))
+def interrupted(requests: int, after_s: float) -> Interrupted:
+    """What a search says of which each run has so many requests, and which is told to stop."""
+    load = Scenario(workload=f"poisson:requests={requests}", sched="satf")
+    timer = threading.Timer(after_s, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(Interrupted) as raised:
         nearslot.capacity(load, slo="mean < 20 ms")
-    assert raised.value.capacity is not None
-    assert not raised.value.capacity.complete
+    return raised.value
+
+
+def test_ctrl_c_keeps_what_was_found() -> None:
+    found = interrupted(1_000_000, 8).capacity
+    assert found is not None
+    assert not found.complete
+
+
+def test_ctrl_c_before_a_run_has_ended_keeps_nothing() -> None:
+    assert interrupted(50_000_000, 1.5).capacity is None

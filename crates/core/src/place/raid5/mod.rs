@@ -3,7 +3,8 @@
 //! One drive of an array may fail or be gone, and everything is still there. A read goes to the drives that have what it asks for, with an I/O for each
 //! strip. A write costs reads too, unless it covers a stripe: of *read-modify-write* (the old data and the old parity, then the new ones) and
 //! *reconstruct-write* (what the write leaves of the stripe, then the new data and the new parity) the one with fewer I/Os is taken (`writing`).
-//! Only rows that are written take part: one block of each drive at the same address is a row.
+//! Only rows that are written take part, and of the parity those between them, as it is one I/O (`writing`): one block of each drive at the
+//! same address is a row.
 //!
 //! What cannot be read is computed from the others of its rows, and written back (`computing`). What cannot be written is tolerated as long as
 //! the others of its rows tell it; from then on it is known to be bad (`bad`), is computed when it is read, and good when it is written
