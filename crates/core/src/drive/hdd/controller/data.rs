@@ -131,8 +131,7 @@ impl Controller {
         }
         let job = self.job();
         let left = job.end - segment.written;
-        let all = self.firmware.needed_to_write(job.end - job.first);
-        let needed = all.saturating_sub(segment.end - segment.first).max(1);
+        let needed = self.still_needed(job, index).max(1);
         let sector = self.mechanics.layout().sector_time(cylinder);
         let turn = self.mechanics.spindle().revolution();
         coming.there(&self.firmware, [needed, left], (sector, turn))

@@ -136,9 +136,14 @@ impl Controller {
         let (Some(job), Some(_)) = (self.job.as_ref().filter(own), &self.firmware.extra) else {
             return true;
         };
+        self.still_needed(job, index) == 0
+    }
+
+    /// Blocks of a write that have yet to come before its segment is written on.
+    pub(super) fn still_needed(&self, job: &Job, index: usize) -> u64 {
         let needed = self.firmware.needed_to_write(job.end - job.first);
         let segment = self.buffer.at(index);
-        segment.end - segment.first >= needed
+        needed.saturating_sub(segment.end - segment.first)
     }
 
     /// In order: the passing sector has ended, and as many more as have no consequence elsewhere.
