@@ -1,8 +1,8 @@
 //! The card of rotating parity: what it is called, what can be set, what is counted.
 
-use super::Raid5;
 use super::geometry::{EXTENT, Geometry};
 use super::seats::Seat;
+use super::{Media, Raid5};
 use crate::contract::Placement;
 use crate::maplog::RowsTable;
 use crate::maplog::rows::Kind;
@@ -205,8 +205,8 @@ pub(super) fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placem
         Some(survivors) => RowsTable::recover(&parities, survivors.nvram().to_vec())
             .map_err(|why| VolumeError::damaged("NVRAM", why))?,
     };
-    let loses = env.blueprint.cache().may_lose();
-    let mut raid5 = Raid5::new(geometry, loses, table, knobs.number("rebuild_mib_s"));
+    let drives = Media::of(env.blueprint);
+    let mut raid5 = Raid5::new(geometry, drives, table, knobs.number("rebuild_mib_s"));
     for (index, noted) in found {
         match noted.kind {
             Kind::Spare | Kind::Rebuilt => raid5.seats.resume(index, &noted, raid5.bad.table()),

@@ -3,8 +3,7 @@
 //! One drive of an array may fail or be gone, and everything is still there. A read goes to the drives that have what it asks for, with an I/O for each
 //! strip. A write costs reads too, unless it covers a stripe: of *read-modify-write* (the old data and the old parity, then the new ones) and
 //! *reconstruct-write* (what the write leaves of the stripe, then the new data and the new parity) the one with fewer I/Os is taken (`writing`).
-//! Only rows that are written take part, and of the parity those between them, as it is one I/O (`writing`): one block of each drive at the
-//! same address is a row.
+//! Only rows that are written take part, and the few that may lie between them (`writing`): one block of each drive at the same address is a row.
 //!
 //! What cannot be read is computed from the others of its rows, and written back (`computing`). What cannot be written is tolerated as long as
 //! the others of its rows tell it; from then on it is known to be bad (`bad`), is computed when it is read, and good when it is written
@@ -39,7 +38,7 @@ mod turns;
 mod writing;
 mod written;
 
-use crate::contract::{Drives, Lost, Persistent, Placement, Shape};
+use crate::contract::{Blueprint, Drives, Lost, Persistent, Placement, Shape};
 use crate::ids::DriveId;
 use crate::io::{DriveDone, Tag};
 use crate::maplog::RowsTable;
@@ -127,8 +126,28 @@ struct Job {
     gate: Option<StepIndex>,
 }
 
+/// What it has to know of its drives.
+struct Media {
+    /// Whether a power cut empties their caches.
+    loses: bool,
+    /// How many blocks pass under a head in a quarter of a turn, on average over the tracks; none if nothing turns.
+    quarter_turn: Blocks,
+}
+
+impl Media {
+    fn of(drives: &dyn Blueprint) -> Media {
+        let tracks = drives.room(Blocks(1)).tracks.max(1);
+        let quarter_turn = |_| Blocks(drives.capacity().0 / tracks / 4);
+        Media {
+            loses: drives.cache().may_lose(),
+            quarter_turn: drives.revolution().map_or(Blocks(0), quarter_turn),
+        }
+    }
+}
+
 struct Raid5 {
     geometry: Geometry,
+    quarter_turn: Blocks,
     seats: Seats,
     bad: Bad,
     /// What a write needed and could not have, or only by way of the others of its rows: another way to write is better there. What is read
@@ -149,15 +168,16 @@ struct Raid5 {
 }
 
 impl Raid5 {
-    /// Over drives whose cache a power cut empties or not, with repairs at such a rate.
-    fn new(geometry: Geometry, loses: bool, table: RowsTable, mib_s: f64) -> Raid5 {
+    /// Over such drives, with repairs at such a rate.
+    fn new(geometry: Geometry, drives: Media, table: RowsTable, mib_s: f64) -> Raid5 {
         Raid5 {
             seats: Seats::new(geometry.seats(), geometry.spares),
             bad: Bad::kept(table),
             doubtful: Bad::default(),
             geometry,
+            quarter_turn: drives.quarter_turn,
             turns: Turns::default(),
-            written: Written::new(loses),
+            written: Written::new(drives.loses),
             repair: Repair::new(&geometry, mib_s),
             untold: false,
             counts: Counts::default(),

@@ -16,11 +16,19 @@ fn knobs(settings: &[(&str, i64)]) -> Knobs {
     SPEC.card().check(&given).expect("they are allowed")
 }
 
+/// Over so many blocks of disks of 586 blocks a track.
+fn over(blocks: u64, settings: &[(&str, i64)]) -> Raid5 {
+    let geometry = Geometry::new(&knobs(settings), Blocks(blocks)).expect("it fits");
+    let table = RowsTable::new(&geometry.parities(1, Blocks(blocks)));
+    let drives = Media {
+        loses: false,
+        quarter_turn: Blocks(146),
+    };
+    Raid5::new(geometry, drives, table, 0.0)
+}
+
 fn raid5(settings: &[(&str, i64)]) -> Raid5 {
-    let blocks = Blocks(64_000);
-    let geometry = Geometry::new(&knobs(settings), blocks).expect("it fits");
-    let table = RowsTable::new(&geometry.parities(1, blocks));
-    Raid5::new(geometry, false, table, 0.0)
+    over(64_000, settings)
 }
 
 /// 32 KiB a strip.
@@ -293,11 +301,8 @@ fn lost_by_flags(raid5: &Raid5, bad: &[Vec<bool>]) -> Vec<u64> {
 fn what_is_lost_is_as_a_flag_for_each_block() {
     let mut rng = crate::rng::Rng::stream(1, "lost");
     for _ in 0..30 {
-        let blocks = Blocks(200);
         let settings = [("disks", 7), ("arrays", 2), ("spares", 1), ("strip_kib", 2)];
-        let geometry = Geometry::new(&knobs(&settings), blocks).expect("it fits");
-        let table = RowsTable::new(&geometry.parities(1, blocks));
-        let mut raid5 = Raid5::new(geometry, false, table, 0.0);
+        let mut raid5 = over(200, &settings);
         let mut bad = vec![vec![false; 200]; 6];
         let mut most = 0;
         for _ in 0..40 {

@@ -4,8 +4,10 @@
 //! `n + partial + 1`. The fewer the better; of equals the second, as it does not write where it has just read, which costs a turn of the platter. If all strips are
 //! covered, the second one reads nothing.
 //!
-//! The parity is one I/O, from the first to the last row that is written: a write that crosses from one strip to the next changes rows at the
-//! end of the one and at the begin of the other, and two I/Os to the parity's drive would cost more than the rows between.
+//! **A write that crosses from one strip to the next** changes rows at the end of the one and at the begin of the other. Where the rows between pass
+//! under the head in a quarter of a turn or less, its parity is one I/O from the first row to the last: that is about what one I/O more
+//! costs, less under SATF and more under FCFS (`docs/design/0022-raid5.md`). Where there are more, or nothing turns, the two ends are written each by
+//! itself, with a parity of its own rows.
 //!
 //! All reads come before the first write. Where the new parity cannot be known, nothing is written: the stripe stays as it was.
 //!
@@ -58,6 +60,14 @@ pub(super) fn hull(pieces: &[Piece]) -> Rows {
     all.fold(first, |hull, rows| hull.hull(&rows))
 }
 
+/// How many rows a write leaves between its two ends, if it crosses from one strip to the next and covers neither.
+fn between(pieces: &[Piece]) -> Blocks {
+    match pieces {
+        [end, begin] => Blocks(end.rows.from.saturating_sub(begin.rows.to)),
+        _ => Blocks(0),
+    }
+}
+
 impl Raid5 {
     pub(super) fn plan_write(&mut self, request: &Request, out: &mut Plan) {
         let mut pieces = std::mem::take(&mut self.pieces);
@@ -67,8 +77,14 @@ impl Raid5 {
             pieces.extend(self.geometry.pieces(&stripe, &request.extent));
             let job = self.job(stripe, None, hull(&pieces), out);
             if self.is_sound(&stripe, &hull(&pieces)) {
-                let how = self.cheapest_that_works(&stripe, &pieces);
-                self.write(&job, &pieces, how, out);
+                let together = match between(&pieces) > self.quarter_turn {
+                    true => 1,
+                    false => pieces.len(),
+                };
+                for pieces in pieces.chunks(together) {
+                    let how = self.cheapest_that_works(&stripe, pieces);
+                    self.write(&job, pieces, how, out);
+                }
             } else {
                 self.write_in_parts(&job, &pieces, out);
             }

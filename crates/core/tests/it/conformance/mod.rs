@@ -10,5 +10,6 @@ mod faults;
 mod measures;
 mod offers;
 mod oracles;
+mod parity;
 mod placements;
 mod schedulers;
