@@ -309,6 +309,9 @@ pub struct Shape {
     pub capacity: Blocks,
     /// Drives that it places on, all of one kind.
     pub drives: u16,
+    /// So many of its drives may be gone, whichever they are, and everything can still be read: of what was answered a copy is elsewhere, or
+    /// what tells it, or it is in memory until it is.
+    pub spared: u16,
     /// Blocks that are written as a whole: writes to the same ones follow each other in the order in which they came.
     /// 1 leaves the order open, as drives do.
     pub chunk: Blocks,
@@ -334,6 +337,7 @@ impl Shape {
         Shape {
             capacity,
             drives: 1,
+            spared: 0,
             chunk: Blocks(1),
             stripe: Blocks(1),
             spare_time: false,

@@ -461,6 +461,11 @@ impl Stack {
         self.shape.capacity
     }
 
+    /// So many of its drives may be gone, whichever they are, and everything can still be read.
+    pub fn spared(&self) -> u16 {
+        self.shape.spared
+    }
+
     /// Requests that were submitted and not yet answered.
     pub fn pending(&self) -> usize {
         match &self.memory {

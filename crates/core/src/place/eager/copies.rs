@@ -299,6 +299,21 @@ impl Copies {
         }
     }
 
+    /// Whether a copy will have the newest version of its chunk if nothing fails, though no other copy can be read any more: it is being
+    /// written, or the buffer has its data.
+    pub(super) fn will_have(&self, of: CopyOf) -> bool {
+        match self.get(of) {
+            Some(Copy::Flying { .. } | Copy::Landed(_)) => true,
+            Some(Copy::Waiting(source) | Copy::Outdated { source, .. }) => source == Source::Buffer,
+            Some(Copy::Failed(_)) | None => false,
+        }
+    }
+
+    /// Chunks of copies that are not settled, in order; one of several such copies more than once. O(these).
+    pub(super) fn chunks(&self) -> impl Iterator<Item = u32> {
+        self.unsettled.iter().map(|one| one.of.chunk)
+    }
+
     /// Its delayed write goes on as another one: to another slot.
     pub(super) fn fly_on(&mut self, of: CopyOf, write: usize) {
         let (source, failed) = self.flew(of);

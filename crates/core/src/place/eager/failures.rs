@@ -91,10 +91,13 @@ impl EagerCopies {
         }
     }
 
-    /// Whether the buffer has the newest version of a chunk, for a copy that is still to be written.
+    /// Whether the buffer has the newest version of a chunk, for a copy that is still to be written: in spare time, or for the request
+    /// that has brought that version.
     fn is_buffered(&self, chunk: u32) -> bool {
         let mut copies = self.copies_of(chunk);
-        copies.any(|of| self.is_missing(of) && self.copies.is_buffered(of))
+        let delayed = copies.any(|of| self.is_missing(of) && self.copies.is_buffered(of));
+        let written = |(_, write): (usize, &ChunkWrite)| write.chunk == chunk && write.done != 0;
+        delayed || self.writes.iter().any(written)
     }
 
     /// A copy cannot be read, and another one is current: it is written anew, elsewhere or to its home. While the map on the drives

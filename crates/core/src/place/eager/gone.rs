@@ -8,10 +8,8 @@ use super::map::NOWHERE;
 use super::store::MapStore;
 use crate::freemap::Slot;
 use crate::ids::DriveId;
-use crate::op::{Failure, Op, Status};
 use crate::place::delayed::{CopyOf, Turn};
-use crate::plan::{Instead, Plan, PlannedIo, Target};
-use crate::units::{Blocks, Pba};
+use crate::plan::Plan;
 
 impl EagerCopies {
     /// Whether a chunk can be read from a drive that is not gone.
@@ -148,28 +146,15 @@ impl EagerCopies {
         self.gone.any() && self.current(chunk).next().is_some() && !self.current(chunk).any(counts)
     }
 
-    /// A flush of every drive that is left. It fails if something may be on the others alone.
-    pub(super) fn flush(&self, out: &mut Plan) {
-        if self.has_lost() {
-            out.failure = Some(Failure::Gone);
-        }
-        for drive in self.gone.left() {
-            let target = Target::At(Pba(0));
-            out.io(PlannedIo::new(drive, Op::Flush, target, Blocks(0)));
-        }
-    }
-
-    /// A drive has ended its part of a flush. One that is gone is not needed if everything on it is elsewhere.
-    pub(super) fn flush_ended(&self, status: Status, out: &mut Plan) {
-        if status == Status::Failed(Failure::Gone) && !self.has_lost() {
-            out.instead = Instead::Tolerated;
-        }
-    }
-
     /// Whether some chunk, or the map, is on drives that are gone alone. A chunk is not lost any more when it is written elsewhere, or
     /// discarded. O(drives).
-    fn has_lost(&self) -> bool {
+    pub(super) fn has_lost(&self) -> bool {
+        self.gone.any() && (self.lost > 0 || self.loses_map())
+    }
+
+    /// Whether the map is on drives that are gone alone.
+    pub(super) fn loses_map(&self) -> bool {
         let loses_map = |store: &dyn MapStore| !store.spares(&self.gone);
-        self.gone.any() && (self.lost > 0 || self.store.as_deref().is_some_and(loses_map))
+        self.store.as_deref().is_some_and(loses_map)
     }
 }

@@ -184,10 +184,13 @@ impl EagerCopies {
         while let Some(tag) = self.next_change() {
             let change = self.take_change(tag);
             self.make(change, out);
-            match change.is_awaited() {
-                true if self.came_too_late(change) => out.refuse(tag, Failure::Gone),
-                true => out.open(tag),
-                false => {}
+            if self.came_too_late(change) {
+                self.hold_write(tag, change.chunk());
+            } else {
+                if change.is_awaited() {
+                    out.open(tag);
+                }
+                self.changes.give_back(tag);
             }
             self.wake_owners(change, out);
         }
@@ -225,6 +228,7 @@ impl EagerCopies {
         if std::mem::replace(&mut self.map_lost, true) {
             return;
         }
+        self.refuse_held(Failure::MapLost, out);
         let mut chunks = Vec::new();
         for (tag, change) in std::mem::take(&mut self.changes).iter() {
             match change {

@@ -45,6 +45,7 @@ mod copies;
 mod failures;
 mod foreground;
 mod gone;
+mod held;
 mod map;
 mod map_changes;
 pub(super) mod prepare;
@@ -62,6 +63,7 @@ mod waiting;
 
 use compact::Compacted;
 use copies::Copies;
+use held::{FLUSH, Held};
 use map::{Map, NOWHERE};
 pub(super) use single::SPEC;
 use slots::{Readers, Retired};
@@ -193,6 +195,8 @@ struct EagerCopies {
     map_lost: bool,
     /// Changes that it lets wait, by tag.
     changes: Waiting,
+    /// Answers that wait for copies on drives that are not gone.
+    held: Vec<Held>,
     /// What compaction knows of each drive; nothing if nobody asked for it.
     compacted: Vec<Compacted>,
     /// The store's write whose address is open yet, and where it goes if no slot is free.
@@ -231,6 +235,7 @@ impl EagerCopies {
             forces: false,
             map_lost: false,
             changes: Waiting::default(),
+            held: Vec::new(),
             compacted: Vec::new(),
             open_map_write: None,
             map_writes: Vec::new(),
@@ -359,6 +364,7 @@ impl Placement for EagerCopies {
         Shape {
             capacity: Blocks(u64::from(self.geometry.chunks) * self.chunk.0),
             drives: self.geometry.drives(),
+            spared: u16::from(self.geometry.copies) - 1,
             chunk: self.chunk,
             stripe: self.chunk,
             spare_time: true,
@@ -399,6 +405,7 @@ impl Placement for EagerCopies {
             }
             Op::Seek => panic!("no client moves the arm"),
         }
+        self.answer_held(out);
         out.wake.append(&mut self.freed);
     }
 
@@ -440,6 +447,7 @@ impl Placement for EagerCopies {
         self.write_urgent(out);
         self.write_map(now, drives, out);
         self.pin_map_write(out);
+        self.answer_held(out);
         out.wake.append(&mut self.freed);
     }
 
@@ -451,8 +459,12 @@ impl Placement for EagerCopies {
         drives: &dyn Drives,
         out: &mut Plan,
     ) {
+        if tag == FLUSH {
+            return;
+        }
         self.never_started(now, tag, drives, out);
         self.write_urgent(out);
+        self.answer_held(out);
         out.wake.append(&mut self.freed);
     }
 
@@ -490,5 +502,6 @@ impl Placement for EagerCopies {
         self.audit_stale();
         self.audit_lost();
         self.audit_urgent();
+        self.audit_held();
     }
 }

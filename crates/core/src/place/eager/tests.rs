@@ -10,7 +10,7 @@ use crate::io::DriveDone;
 use crate::maplog::Entry;
 use crate::op::{Cost, Failure, Status};
 use crate::place::busy::Busy;
-use crate::plan::Instead;
+use crate::plan::{Instead, Step};
 
 const GONE: Status = Status::Failed(Failure::Gone);
 const FAILED: Status = Status::Failed(Failure::Medium);
@@ -131,12 +131,27 @@ fn write_ends(copies: &mut EagerCopies, write: &PlannedIo, status: Status) -> Pl
     out
 }
 
+#[derive(Debug, PartialEq, Eq)]
+enum Flush {
+    Goes,
+    Waits,
+    Fails,
+}
+
 /// What becomes of a flush that is planned now.
-fn flush(copies: &EagerCopies) -> Option<Failure> {
+fn flush(copies: &mut EagerCopies) -> Flush {
     let mut out = Plan::default();
     copies.flush(&mut out);
     copies.audit_lost();
-    out.failure
+    let waits = out.steps.iter().any(|step| matches!(step, Step::Gate(_)));
+    match out.failure {
+        Some(failure) => {
+            assert_eq!((failure, waits), (Failure::Gone, false));
+            Flush::Fails
+        }
+        None if waits => Flush::Waits,
+        None => Flush::Goes,
+    }
 }
 
 fn instead(out: &Plan) -> PlannedIo {
@@ -348,6 +363,7 @@ fn a_copy_that_is_given_up_and_has_become_the_last_one_stays() {
             copies.forget(0, &mut out);
         }
         copies.take_change(Tag(0));
+        copies.changes.give_back(Tag(0));
         copies.given_up(FIRST, slot, &mut out);
         let stays = copies
             .changes
@@ -377,24 +393,24 @@ fn a_map_is_lost_once() {
 fn a_flush_knows_what_is_lost() {
     let mut copies = volume(true);
     lose(&mut copies, 1);
-    assert_eq!(flush(&copies), None, "all is on the first drive");
+    assert_eq!(flush(&mut copies), Flush::Goes, "all is on the first drive");
     let slot = copies.slot(FIRST);
     copies.move_to(FIRST, NOWHERE, false);
-    assert_eq!(flush(&copies), Some(Failure::Gone));
+    assert_eq!(flush(&mut copies), Flush::Fails);
     copies.move_to(FIRST, slot, true);
-    assert_eq!(flush(&copies), None, "it was written again");
+    assert_eq!(flush(&mut copies), Flush::Goes, "it was written again");
     let mut copies = volume(true);
     lose(&mut copies, 0);
-    assert_eq!(flush(&copies), Some(Failure::Gone), "the map is there");
+    assert_eq!(flush(&mut copies), Flush::Fails, "the map is there");
     let mut copies = volume(false);
     lose(&mut copies, 0);
     lose(&mut copies, 1);
-    assert_eq!(flush(&copies), Some(Failure::Gone));
+    assert_eq!(flush(&mut copies), Flush::Fails);
     for chunk in 0..PAIR.chunks {
-        assert_eq!(flush(&copies), Some(Failure::Gone));
+        assert_eq!(flush(&mut copies), Flush::Fails);
         copies.forget(chunk, &mut Plan::default());
     }
-    assert_eq!(flush(&copies), None, "all is discarded");
+    assert_eq!(flush(&mut copies), Flush::Goes, "all is discarded");
 }
 
 /// Each copy that a drive had of what waits is told when that is gone: writes there need no slot that is free.
@@ -422,20 +438,26 @@ fn a_flush_does_not_count_a_copy_that_may_be_in_no_map() {
         let mut copies = volume(true);
         let mut out = Plan::default();
         copies.ask_to_give_up(FIRST, &mut out);
-        assert_eq!(flush(&copies), None, "the other one is there");
+        assert_eq!(flush(&mut copies), Flush::Goes, "the other one is there");
         lose(&mut copies, 1);
-        assert_eq!(flush(&copies), Some(Failure::Gone), "it may be in no map");
+        assert_eq!(flush(&mut copies), Flush::Waits, "it may be in no map");
         copies.flush_ended(GONE, &mut out);
-        assert_eq!(out.instead, Instead::Nothing, "nor does one under way");
+        assert!(matches!(out.instead, Instead::Step(_)), "so one under way");
+        copies.audit_held();
         if is_lost {
             map_write_ends(&mut copies, 0, FAILED, &mut out);
-            assert_eq!(flush(&copies), Some(Failure::Gone), "nobody knows");
+            assert_eq!(flush(&mut copies), Flush::Fails, "nobody knows");
+            assert_eq!((out.open.len(), out.refused.len()), (0, 2));
             continue;
         }
         map_write_ends(&mut copies, 0, Status::Done, &mut out);
-        assert_eq!(flush(&copies), Some(Failure::Gone), "now it is in none");
+        assert_eq!(flush(&mut copies), Flush::Waits, "now it is in none");
+        copies.answer_held(&mut out);
+        assert!(out.open.is_empty(), "{out:?}");
         map_write_ends(&mut copies, 0, Status::Done, &mut out);
-        assert_eq!(flush(&copies), None, "it stays");
+        assert_eq!(flush(&mut copies), Flush::Goes, "it stays");
+        copies.answer_held(&mut out);
+        assert_eq!((out.open.len(), out.refused.len()), (3, 0));
     }
 }
 
@@ -481,25 +503,44 @@ fn second_is_written(copies: &mut EagerCopies) {
     write_ends(copies, &write, Status::Done);
 }
 
-/// The change of the map that it waits for comes too late.
+/// The change of the map that it waits for comes too late: then another copy is written, and the answer waits for that.
 #[test]
-fn a_write_fails_if_its_drive_goes_while_it_waits_for_the_map() {
-    for gone in [false, true] {
+fn a_write_whose_drive_goes_while_it_waits_for_the_map_is_answered_when_it_is_elsewhere() {
+    let mut copies = volume(true);
+    second_is_written(&mut copies);
+    let mut out = Plan::default();
+    map_write_ends(&mut copies, 0, Status::Done, &mut out);
+    assert_eq!((&*out.open, &*out.refused), (&[Tag(0)][..], &[][..]));
+
+    for status in [Status::Done, FAILED] {
         let mut copies = volume(true);
         second_is_written(&mut copies);
-        if gone {
-            lose(&mut copies, 1);
-        }
+        lose(&mut copies, 1);
         let mut out = Plan::default();
         map_write_ends(&mut copies, 0, Status::Done, &mut out);
-        let (answered, failed) = (out.open, out.refused);
-        match gone {
-            false => assert_eq!((&*answered, &*failed), (&[Tag(0)][..], &[][..])),
-            true => assert_eq!(
-                (&*answered, &*failed),
-                (&[][..], &[(Tag(0), Failure::Gone)][..])
-            ),
+        copies.answer_held(&mut out);
+        assert_eq!((&*out.open, &*out.refused), (&[][..], &[][..]));
+        let mut writes = urgent(&mut copies);
+        assert_eq!(writes.len(), 1, "the first copy");
+        while let Some(write) = writes.pop() {
+            assert!(out.open.is_empty() && out.refused.is_empty());
+            copies.audit_held();
+            out = write_ends(&mut copies, &write, status);
+            copies.answer_held(&mut out);
+            writes.extend(out.ios());
         }
+        if status.is_done() {
+            assert_eq!((&*out.open, &*out.refused), (&[][..], &[][..]));
+            map_write_ends(&mut copies, 0, Status::Done, &mut out);
+            copies.answer_held(&mut out);
+            // The delayed write's change of the map, then the request.
+            let answered = [Tag(1), Tag(0)];
+            assert_eq!((&*out.open, &*out.refused), (&answered[..], &[][..]));
+        } else {
+            let refused = [(Tag(0), Failure::Gone)];
+            assert_eq!((&*out.open, &*out.refused), (&[][..], &refused[..]));
+        }
+        assert!(copies.held.is_empty());
     }
 }
 

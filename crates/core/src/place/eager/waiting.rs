@@ -12,10 +12,11 @@ use crate::maplog::Entry;
 use crate::place::delayed::CopyOf;
 use crate::sorted::{Keyed, Sorted};
 
-/// Changes that wait, each by the tag that its store knows it by.
+/// Changes that wait, each by the tag that its store knows it by, which is that of its gate, too.
 #[derive(Default)]
 pub(super) struct Waiting {
-    changes: Slab<Waits>,
+    /// None where an answer alone has the tag.
+    changes: Slab<Option<Waits>>,
     by_chunk: Sorted<OfChunk>,
 }
 
@@ -50,29 +51,42 @@ impl Waiting {
 
     /// A change has to wait, by the tag that came next.
     pub(super) fn add(&mut self, change: Change, entry: Entry) {
-        let key = self.changes.insert(Waits { change, entry });
+        let key = self.changes.insert(Some(Waits { change, entry }));
         let chunk = entry.chunk;
         self.by_chunk.insert(OfChunk { chunk, key });
     }
 
     /// One of them.
     pub(super) fn get(&self, tag: Tag) -> &Change {
-        &self.changes[tag.0 as usize].change
+        let waits = self.changes[tag.0 as usize].as_ref();
+        &waits.expect("a change waits").change
     }
 
-    /// It need not wait any more.
+    /// It need not wait any more. Its tag is kept until that is [given back](Waiting::give_back).
     pub(super) fn take(&mut self, tag: Tag) -> Change {
         let key = tag.0 as usize;
-        let Waits { change, entry } = self.changes.remove(key);
+        let waits = self.changes[key].take();
+        let Waits { change, entry } = waits.expect("a change waits");
         let taken = self.by_chunk.take(&(entry.chunk, key));
         assert!(taken.is_some(), "{change:?} waits");
         change
     }
 
+    /// A tag for an answer without a change.
+    pub(super) fn keep_tag(&mut self) -> Tag {
+        Tag(self.changes.insert(None) as u64)
+    }
+
+    /// No answer has this tag any more: it is free for others.
+    pub(super) fn give_back(&mut self, tag: Tag) {
+        let waits = self.changes.remove(tag.0 as usize);
+        assert!(waits.is_none(), "{tag:?} is of a change that waits");
+    }
+
     /// All of them.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Tag, &Change)> {
         let all = self.changes.iter();
-        all.map(|(key, waits)| (Tag(key as u64), &waits.change))
+        all.filter_map(|(key, waits)| Some((Tag(key as u64), &waits.as_ref()?.change)))
     }
 
     /// Those of a chunk.
@@ -81,7 +95,8 @@ impl Waiting {
         std::iter::from_fn(move || {
             let found = self.by_chunk.at(at)?;
             at = self.by_chunk.after(at);
-            (found.chunk == chunk).then(|| &self.changes[found.key])
+            let of_chunk = found.chunk == chunk;
+            self.changes[found.key].as_ref().filter(|_| of_chunk)
         })
     }
 
@@ -163,6 +178,11 @@ mod tests {
         assert!(!waiting.any(7));
         assert!(waiting.any(8));
         assert_eq!(waiting.iter().count(), 1);
+        assert_ne!(waiting.next_tag(), first, "its answer may be held");
+        let alone = waiting.keep_tag();
+        assert!(![first, second, waiting.next_tag()].contains(&alone));
+        waiting.give_back(first);
+        assert_eq!(waiting.next_tag(), first);
         assert_eq!(waiting.take(second).chunk(), 8);
     }
 

@@ -54,7 +54,8 @@ struct Flush {
     covered: Vec<Covered>,
     /// Drives that have not ended it.
     left: u16,
-    failed: bool,
+    /// How it has ended so far.
+    status: Status,
     of: FlushOf,
 }
 
@@ -64,6 +65,8 @@ pub(super) enum FlushOf {
     Client,
     /// The placement, lest too much is cached.
     Own,
+    /// The placement, for clients whose flushes were held.
+    Held,
 }
 
 /// What the caches of the drives may have.
@@ -155,11 +158,13 @@ impl Caches {
     }
 
     /// One more drive has ended a flush; the flush if it was the last one.
-    fn drive_ended(&mut self, tag: Tag, failed: bool) -> Option<Flush> {
+    fn drive_ended(&mut self, tag: Tag, status: Status) -> Option<Flush> {
         let key = tag.0 as usize;
         let flush = &mut self.flushes[key];
         flush.left -= 1;
-        flush.failed |= failed;
+        if flush.status.is_done() {
+            flush.status = status;
+        }
         if flush.left > 0 {
             return None;
         }
@@ -237,9 +242,14 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    /// A flush of every drive that is left. A client is told if what it has written may be on the others alone.
+    /// A flush of every drive that is left. If what a client has written may be on the others alone, its flush waits until that is elsewhere,
+    /// or fails if it will never be.
     pub(super) fn plan_flush(&mut self, of: FlushOf, out: &mut Plan) {
         if of == FlushOf::Client && self.has_lost() {
+            if self.all_will_be_saved() {
+                self.hold_flush(out);
+                return;
+            }
             out.failure = Some(Failure::Gone);
         }
         let drives = self.gone.left().count() as u16;
@@ -270,9 +280,15 @@ impl<L: Layout> FixedCopies<L> {
             until,
             covered,
             left,
-            failed: false,
+            status: Status::Done,
             of,
         }) as u64)
+    }
+
+    /// Whether a client waits for the flush with this tag.
+    fn is_of_client(&self, tag: Tag) -> bool {
+        let caches = self.caches.as_ref();
+        caches.is_none_or(|caches| caches.flushes[tag.0 as usize].of == FlushOf::Client)
     }
 
     /// A drive has ended its part of a flush. With the last one, what was covered is safe.
@@ -283,26 +299,31 @@ impl<L: Layout> FixedCopies<L> {
         done: &DriveDone,
         out: &mut Plan,
     ) {
-        let mut failed = !done.status.is_done();
-        if done.status == Status::Failed(Failure::Gone)
-            && !self.has_lost()
-            && self.cover_elsewhere(tag, drive)
-        {
-            out.instead = Instead::Tolerated;
-            failed = false;
+        let mut status = done.status;
+        if status == Status::Failed(Failure::Gone) {
+            let is_covered = !self.has_lost() && self.cover_elsewhere(tag, drive);
+            if is_covered {
+                out.instead = Instead::Tolerated;
+                status = Status::Done;
+            } else if self.is_of_client(tag) && (!self.has_lost() || self.all_will_be_saved()) {
+                out.instead = Instead::Step(self.hold_flush(out));
+            }
         }
         let caches = self.caches.as_mut();
-        let Some(flush) = caches.and_then(|caches| caches.drive_ended(tag, failed)) else {
+        let Some(flush) = caches.and_then(|caches| caches.drive_ended(tag, status)) else {
             return;
         };
+        if flush.of == FlushOf::Held {
+            self.held_flushed(flush.status, out);
+        }
         for one in &flush.covered {
-            match flush.failed || one.copies == 0 {
+            match !flush.status.is_done() || one.copies == 0 {
                 true => self.cover_later(one.chunk),
                 false => self.make_safe(*one, flush.until),
             }
         }
         let caches = self.caches.as_mut().expect("there are some");
-        caches.flushing &= flush.of == FlushOf::Client;
+        caches.flushing &= flush.of != FlushOf::Own;
         let mut memory = flush.covered;
         memory.clear();
         caches.unused.push(memory);
@@ -392,14 +413,15 @@ mod tests {
             until: 1,
             covered,
             left: 2,
-            failed: false,
+            status: Status::Done,
             of: FlushOf::Client,
         });
         caches.ended(Chunk(3), 1);
         assert_eq!(chunks(&caches.chunks_to_cover()), [3, 7]);
         let tag = Tag(key as u64);
-        assert!(caches.drive_ended(tag, true).is_none(), "one is left");
-        assert!(caches.drive_ended(tag, false).unwrap().failed);
+        let gone = Status::Failed(Failure::Gone);
+        assert!(caches.drive_ended(tag, gone).is_none(), "one is left");
+        assert_eq!(caches.drive_ended(tag, Status::Done).unwrap().status, gone);
     }
 
     /// Each takes over what the one before covers, so it is enough to look at that.
@@ -415,12 +437,12 @@ mod tests {
                 until: caches.number,
                 covered,
                 left: 1,
-                failed: false,
+                status: Status::Done,
                 of: FlushOf::Client,
             }));
         }
         // The newest has ended: what it covered is safe, and so is what the others cover.
-        caches.drive_ended(Tag(keys[9] as u64), false);
+        caches.drive_ended(Tag(keys[9] as u64), Status::Done);
         caches.ended(Chunk(77), 1);
         assert_eq!(chunks(&caches.chunks_to_cover()), [77]);
     }

@@ -6,6 +6,8 @@
 //! in the table. A write that failed on such drives alone has changed nothing elsewhere: a copy that is being written then has what is
 //! read from then on.
 
+use std::collections::BTreeSet;
+
 use super::unsettled::{Copies, Unsettled, members};
 use super::{Chunk, CopyOf, FixedCopies, Layout};
 use crate::ids::DriveId;
@@ -13,6 +15,13 @@ use crate::place::delayed::Turn;
 use crate::plan::Plan;
 
 impl<L: Layout> FixedCopies<L> {
+    /// Drives that each chunk is on, but for one. All chunks are alike in that.
+    pub(super) fn spared(&self) -> u16 {
+        let drive = |copy| self.layout.place(CopyOf::new(Chunk(0), copy)).0;
+        let drives: BTreeSet<DriveId> = members(self.all).map(drive).collect();
+        drives.len() as u16 - 1
+    }
+
     /// Of these copies of a chunk, those whose drives are not gone.
     pub(super) fn left(&self, chunk: Chunk, copies: Copies) -> Copies {
         if !self.gone.any() {

@@ -53,12 +53,14 @@ mod copy_of;
 mod failures;
 mod foreground;
 mod gone;
+mod held;
 #[cfg(test)]
 mod tests;
 mod unsettled;
 
 use caches::{Caches, FlushOf};
 pub(super) use copy_of::CopyOf;
+use held::Held;
 use unsettled::{Copies, Unsettled, lowest, members};
 
 /// Where the copies of a chunk lie.
@@ -219,6 +221,8 @@ pub(super) struct FixedCopies<L> {
     column_is_lost: bool,
     /// What the caches of the drives have; none if they lose nothing.
     caches: Option<Caches>,
+    /// Flushes that wait for copies on drives that are not gone.
+    held: Held,
     /// Memory for the pieces of a request.
     pieces: Vec<Piece>,
 }
@@ -260,6 +264,7 @@ impl<L: Layout> FixedCopies<L> {
             lost: 0,
             column_is_lost: false,
             caches: (env.blueprint.cache().may_lose()).then(Caches::new),
+            held: Held::default(),
             pieces: Vec::new(),
             layout,
         };
@@ -488,6 +493,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
         Shape {
             capacity: Blocks(self.layout.chunks() * chunk.0),
             drives: self.layout.drives(),
+            spared: self.spared(),
             chunk,
             stripe: chunk,
             spare_time: true,
@@ -531,6 +537,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
             _ => self.ended(tag, done, out),
         }
         self.write_urgent(out);
+        self.answer_held(out);
     }
 
     fn skipped(
@@ -550,6 +557,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
             }
         }
         self.write_urgent(out);
+        self.answer_held(out);
     }
 
     fn idle(&mut self, _now: Instant, drive: DriveId, _drives: &dyn Drives, out: &mut Plan) {
@@ -572,6 +580,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
         assert_eq!(undecided.count(), self.undecided, "chunks with candidates");
         let lost = self.unsettled.iter().filter(|one| self.is_lost(one));
         assert_eq!(lost.count(), self.lost, "chunks that are lost");
+        self.audit_held();
         for state in self.unsettled.iter() {
             state.audit();
             for copy in 0..self.layout.copies() {

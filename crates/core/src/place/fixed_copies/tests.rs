@@ -62,6 +62,7 @@ fn volume(copies: u8, cached: bool) -> FixedCopies<Side> {
         lost: 0,
         column_is_lost: false,
         caches: cached.then(Caches::new),
+        held: Held::default(),
         pieces: Vec::new(),
         layout,
     }

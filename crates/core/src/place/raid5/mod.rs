@@ -356,6 +356,7 @@ impl Placement for Raid5 {
         Shape {
             capacity: self.geometry.capacity(),
             drives: self.geometry.drives(),
+            spared: 1,
             // Two writes to a row would change the same parity.
             chunk: stripe,
             stripe,

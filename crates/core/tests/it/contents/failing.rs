@@ -36,6 +36,10 @@ pub(crate) struct Failing {
     pub(crate) resets: bool,
     /// Those that have.
     told: BTreeSet<DriveId>,
+    /// Which drive goes when it has ended so many more commands.
+    going: Option<(u64, DriveId)>,
+    /// Commands that each drive has ended, since that was said.
+    pub(crate) ended: Vec<u64>,
     /// Blocks that cannot be read.
     unreadable: BTreeSet<(DriveId, u64)>,
     /// Reads and writes that failed.
@@ -46,6 +50,8 @@ impl Failing {
     fn new(seed: u64, chance: Vec<f64>) -> Failing {
         Failing {
             rng: Rng::stream(seed, "failing"),
+            going: None,
+            ended: vec![0; chance.len()],
             chance,
             writes: true,
             all_writes: false,
@@ -61,6 +67,12 @@ impl Failing {
     /// Where nothing fails, unless a drive is gone.
     pub(crate) fn none(drives: usize) -> Failing {
         Failing::new(0, vec![0.0; drives])
+    }
+
+    /// A drive goes when it has ended so many more commands: the next one fails.
+    pub(crate) fn goes(&mut self, going: Option<(u64, DriveId)>) {
+        self.going = going;
+        self.ended.fill(0);
     }
 
     /// Nothing fails any more but what is bad or gone. How many reads and writes have.
@@ -96,6 +108,10 @@ impl Failing {
 
     /// A command has ended; perhaps it has failed.
     pub(crate) fn ended(&mut self, drive: DriveId, done: &mut DriveDone) {
+        if self.going == Some((self.ended[drive.index()], drive)) {
+            self.gone.push(drive);
+        }
+        self.ended[drive.index()] += 1;
         if self.gone.contains(&drive) {
             done.status = Status::Failed(Failure::Gone);
             done.cost.transfer = Duration(0);
@@ -385,24 +401,47 @@ fn a_flush_fails_when_all_drives_are_gone() {
     }
 }
 
-/// What was answered is on one drive alone until its delayed copy is written, whatever the buffer has.
+/// What was answered is on one drive alone until its delayed copy is written, and in the buffer: a flush waits until it is elsewhere. If the
+/// other drive is gone as well, it fails.
 #[test]
-fn a_flush_fails_without_a_drive_that_has_the_only_copy() {
-    let mut rig = written(Setup::of("mirror:disks=2"), 5, Slip::None, |_| 0.0);
-    let answered = replies(&rig).count();
-    rig.submit(Op::Write, 0, 8, 0);
-    while replies(&rig).count() == answered {
-        rig.run_until(rig.now + Duration::from_us(50));
+fn a_flush_waits_for_what_only_a_drive_that_is_gone_has() {
+    for place in [
+        "mirror:disks=2",
+        "ew_array:dm=2:stripe_kib=8",
+        "distorted_mirror:stripe_kib=8",
+    ] {
+        for all in [false, true] {
+            let mut rig = written(Setup::of(place), 5, Slip::None, |_| 0.0);
+            let answered = replies(&rig).count();
+            rig.submit(Op::Write, 0, 8, 0);
+            while replies(&rig).count() == answered {
+                rig.run_until(rig.now + Duration::from_us(50));
+            }
+            let drive = rig.trace.iter().rev().find_map(|(_, action)| match action {
+                Action::Start { drive, origin, .. } if origin.request.is_some() => Some(*drive),
+                _ => None,
+            });
+            let drive = drive.expect("one has written it");
+            assert_eq!(rig.contents.lost(drive).len(), 8, "{place}");
+            let drives = (0..rig.drives() as u16).map(DriveId);
+            let gone = drives.filter(|other| all || *other == drive).collect();
+            rig.failing.as_mut().expect("some fail").gone = gone;
+            rig.submit(Op::Flush, 0, 0, 0);
+            rig.submit(Op::Flush, 0, 0, 0);
+            while rig.stack.pending() > 0 {
+                rig.run_until(rig.now + Duration::from_us(50));
+            }
+            let flushed: Vec<Status> = replies(&rig).rev().take(2).collect();
+            let expected = match all {
+                true => Status::Failed(Failure::Gone),
+                false => Status::Done,
+            };
+            assert_eq!(flushed, [expected; 2], "{place}");
+            let lost = rig.contents.lost(drive);
+            assert_eq!(lost.is_empty(), !all, "{place}: {lost:?}");
+            rig.settle();
+        }
     }
-    let drive = rig.trace.iter().rev().find_map(|(_, action)| match action {
-        Action::Start { drive, origin, .. } if origin.request.is_some() => Some(*drive),
-        _ => None,
-    });
-    rig.failing.as_mut().expect("some fail").gone = drive.into_iter().collect();
-    rig.submit(Op::Flush, 0, 0, 0);
-    rig.settle();
-    let status = replies(&rig).next_back().expect("it is answered");
-    assert_eq!(status, Status::Failed(Failure::Gone));
 }
 
 /// The parts of a merged command that fails are tried once more, each by itself.

@@ -557,7 +557,7 @@ impl Contents {
     }
 
     /// Whether an unanswered write touches chunks of this request.
-    fn meets_a_write(&self, request: &Request) -> bool {
+    pub(crate) fn meets_a_write(&self, request: &Request) -> bool {
         let chunks = |one: &Request| {
             let (start, end) = (one.extent.start.0, one.extent.end().0);
             start / self.setup.chunk..end.div_ceil(self.setup.chunk)
@@ -571,6 +571,14 @@ impl Contents {
             let other = chunks(&one.request);
             own.start < other.end && other.start < own.end
         })
+    }
+
+    /// Whether a write of a block of this request has ended since that came.
+    pub(crate) fn was_written_since(&self, request: &Request) -> bool {
+        let submitted = self.asked[&request.id].submitted;
+        let blocks = request.extent.start.0 as usize..request.extent.end().0 as usize;
+        let mut written = self.history[blocks].iter().flatten();
+        written.any(|one| one.ended != NEVER && one.ended > submitted)
     }
 
     /// Every block was brought once at most, and is one that may be found.

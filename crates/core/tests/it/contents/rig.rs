@@ -72,6 +72,12 @@ pub(crate) struct Rig {
     pub(crate) medium: Option<Medium>,
     /// Requests that failed.
     pub(crate) failed: u64,
+    /// Whether reads that fail are looked at.
+    pub(crate) judges: bool,
+    /// Reads that failed and met no write.
+    pub(crate) judged: u64,
+    /// Of these, those that could have been read elsewhere.
+    pub(crate) saveable: Vec<Request>,
     /// What the parts had counted at the last audit.
     counted: BTreeMap<(&'static str, &'static str), u64>,
 }
@@ -110,6 +116,9 @@ impl Rig {
             config: given,
             failing: None,
             failed: 0,
+            judges: false,
+            judged: 0,
+            saveable: Vec::new(),
             events: 0,
             counted: BTreeMap::new(),
         }
@@ -156,6 +165,31 @@ impl Rig {
         };
         let left = (0..).zip(places).filter(is_left);
         left.map(|(block, _)| block).collect()
+    }
+
+    /// A read has failed: could all of it have been read, each chunk from one place?
+    fn judge(&mut self, request: &Request) {
+        if self.contents.meets_a_write(request) || self.contents.was_written_since(request) {
+            return;
+        }
+        self.judged += 1;
+        let failing = self.failing.as_ref().expect("some fail");
+        let (places, chunk) = (self.contents.places(), self.contents.setup().chunk);
+        let is_there = |block: u64, (drive, at): (DriveId, u64)| {
+            places[block as usize].contains(&(drive, at, true)) && failing.reads(drive, at)
+        };
+        let blocks = request.extent.start.0..request.extent.end().0;
+        let could = |number: u64| {
+            let part = blocks.start.max(number * chunk)..blocks.end.min((number + 1) * chunk);
+            let mut firsts = places[part.start as usize].iter();
+            firsts.any(|(drive, at, _)| {
+                let mut all = part.clone().zip(*at..);
+                all.all(|(block, at)| is_there(block, (*drive, at)))
+            })
+        };
+        if (blocks.start / chunk..blocks.end.div_ceil(chunk)).all(could) {
+            self.saveable.push(*request);
+        }
     }
 
     /// A request arrives now.
@@ -337,6 +371,9 @@ impl Rig {
                 Action::Recall { origin, len } => self.contents.recalled(&origin, len),
                 Action::Reply(reply) => {
                     self.failed += u64::from(!reply.status.is_done());
+                    if self.judges && reply.request.op == Op::Read && !reply.status.is_done() {
+                        self.judge(&reply.request);
+                    }
                     self.contents.answered(reply.request.id, reply.status);
                 }
             }

@@ -1,0 +1,60 @@
+//! What could have been saved: of each request that fails, whether something that is left has what it asked for.
+//!
+//! A block that a drive could not read cannot be read there until it is written again, and a drive that is gone stays gone. So when a read fails,
+//! whatever was tried for it is bad, and if a good place is left that holds what was to be found, it was not tried. Reads that meet a write of
+//! the same chunks are left out, as what is to be found is open then. A chunk is what placements know copies of: of two copies that each have another bad block
+//! neither will do, though every block is somewhere.
+
+use nearslot_core::ids::DriveId;
+use nearslot_core::op::Op;
+use nearslot_core::rng::Rng;
+
+use crate::contents::failing::{Slip, written};
+use crate::contents::load;
+use crate::contents::rig::Rig;
+use crate::contents::setups::{SETUPS, Setup};
+
+/// So many lives of each setup in the tests of every day; `NEARSLOT_LIVES` says another number.
+fn lives() -> u64 {
+    std::env::var("NEARSLOT_LIVES").map_or(1, |lives| lives.parse().expect("a number"))
+}
+
+/// A life on drives whose commands fail, each so often, one of which may go on the way.
+fn life(setup: &Setup, seed: u64) -> Rig {
+    let mut rng = Rng::stream(seed, "saved");
+    let chances: Vec<f64> = (0..64)
+        .map(|_| [0.0, 0.02, 0.1, 0.3][rng.below(4) as usize])
+        .collect();
+    let mut rig = written(setup, seed, Slip::None, |drive| chances[drive]);
+    let drive = DriveId(rng.below(rig.drives()) as u16);
+    let going = rng.chance(0.5).then(|| (rng.below(60), drive));
+    rig.failing.as_mut().expect("some fail").goes(going);
+    rig.judges = true;
+    let mut rng = Rng::stream(seed, "load");
+    load::churn(&mut rig, setup, 10, &mut rng);
+    rig.settle();
+    load::scan(&mut rig, setup, &mut rng);
+    rig.submit(Op::Flush, 0, 0, 0);
+    rig.settle();
+    rig
+}
+
+/// Where drives have slots, one that is free again may still hold what the map does not say of it any more: so these are left out.
+#[test]
+fn a_read_that_fails_could_be_read_nowhere() {
+    let (mut failed, mut judged) = (0, 0);
+    let setups = SETUPS.iter().filter(|setup| !setup.has_slots());
+    for (index, setup) in (0..).zip(setups) {
+        for life_number in 0..lives() {
+            let seed = 1_000 * life_number + index;
+            let rig = life(setup, seed);
+            let saveable = &rig.saveable;
+            assert!(saveable.is_empty(), "{setup:?}, {seed}: {saveable:?}");
+            (failed, judged) = (failed + rig.failed, judged + rig.judged);
+        }
+    }
+    assert!(
+        judged > 1_000,
+        "only {judged} reads of {failed} requests failed alone"
+    );
+}
