@@ -132,7 +132,7 @@ words! {
         Rebuild = "rebuild",
         /// A write buffer kept all that was written, took none of it, or gave some of it up.
         Buffer = "buffer",
-        /// A log wrote nothing any more.
+        /// A log wrote nothing any more, or a journal.
         GaveUp = "gave-up",
         /// Combinations of a grid that would be the same as others are not run.
         LeftOut = "left-out",

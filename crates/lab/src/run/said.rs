@@ -362,6 +362,8 @@ pub(super) struct AtEnd {
     gone: Vec<(DriveId, Instant)>,
     /// How long those have been rebuilt that are not yet, all together.
     rebuilding: Duration,
+    /// So many drives may be gone without a loss.
+    spared: u16,
     /// When that is.
     end: Instant,
 }
@@ -374,6 +376,7 @@ impl AtEnd {
         AtEnd {
             gone: since.filter(|(_, from)| *from <= end).collect(),
             rebuilding: stack.rebuilding(),
+            spared: stack.spared(),
             end,
         }
     }

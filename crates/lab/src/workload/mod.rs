@@ -18,7 +18,7 @@ use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::{Blocks, Duration, Instant};
 use nearslot_core::zones::ZoneShape;
 
-use crate::outcome::{ApplicationFound, Number, ProcessFound, Progress};
+use crate::outcome::{ApplicationFound, Number, ProcessFound, Progress, Run};
 
 use self::closed::Refill;
 use self::told::Told;
@@ -114,6 +114,12 @@ impl Kind for Synthetic {
 
 /// The key of measures on cards of workloads.
 pub(crate) const MEASURED: &str = Synthetic::CARD.key;
+
+/// Whether the journal of a run wrote nothing any more before all transactions were committed.
+pub(crate) fn gave_up(run: &Run) -> bool {
+    let count = run.measure(MEASURED, "gave_up");
+    count.is_some_and(|count| count.value() > 0.0)
+}
 
 /// A synthetic workload, ready to run.
 pub struct Synthetic {

@@ -45,6 +45,18 @@ fn an_array_without_a_drive_is_told() {
             "mirror:disks=2",
             "nothing was rebuilt, as mirror has no spare drives",
         ),
+        (
+            "ew_array:dm=2:map=log:home=drive",
+            "nothing was rebuilt, as ew_array has no spare drives",
+        ),
+        (
+            "distorted_mirror",
+            "nothing was rebuilt, as distorted_mirror has no spare drives",
+        ),
+        (
+            "offering:disks=2:copies=2",
+            "nothing was rebuilt, as offering has no spare drives",
+        ),
         ("raid5:disks=3", "no spare took its place"),
         (
             "raid5:disks=4:spares=1",
@@ -65,7 +77,10 @@ fn an_array_without_a_drive_is_told() {
     }
     // None is gone, or whose drive is gone says so itself: requests fail.
     assert!(degraded("raid5:disks=3", "latent_per_tib=1").is_empty());
-    assert!(degraded("stripe:disks=2", "gone_at_s=1:gone_drive=1").is_empty());
+    for place in ["stripe:disks=2", "ew_array:dm=1", "offering:disks=2"] {
+        let texts = degraded(place, "gone_at_s=1:gone_drive=1");
+        assert!(texts.is_empty(), "{place}: {texts:?}");
+    }
 }
 
 /// Those that went first are told first, each with the part of what was measured that lacked it; one that nobody noticed is not told.

@@ -1,7 +1,8 @@
 //! Arrays that served without one of their drives: for how long, and whether anything took its place.
 //!
 //! Of an array that stands in for a drive that is gone no request fails, and its times are longer: nothing else in the results says why. One that still is without
-//! the drive when the run ends has lived in that state: one drive more that goes may take data with it.
+//! the drive when the run ends has lived in that state: one drive more that goes may take data with it. Which placements can stand in for a drive
+//! they say themselves ([`Shape::spared`](nearslot_core::contract::Shape)); of all others the requests fail that need the drive, and that is told.
 
 use nearslot_core::contract::Placement;
 use nearslot_core::registry::Kind;
@@ -11,13 +12,13 @@ use crate::number::{counted, list, seconds};
 use crate::outcome::Run;
 use crate::warning::{Warning, WarningKind};
 
-/// That an array was without a drive up to the end of the run, although no request failed for that.
+/// That an array which can lose a drive was without one up to the end of the run.
 pub(super) fn degraded(run: &Run, at_end: &AtEnd) -> Option<Warning> {
     let faults = run.measures.get("faults")?;
     let noticed = faults
         .get("failed_gone")
         .is_some_and(|number| number.value() > 0.0);
-    if at_end.gone.is_empty() || !noticed || run.failed.contains_key("gone") {
+    if at_end.gone.is_empty() || at_end.spared == 0 || !noticed {
         return None;
     }
     let key = <dyn Placement as Kind>::CARD.key;

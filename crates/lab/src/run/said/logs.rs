@@ -1,11 +1,18 @@
-//! That a log gave up: it has no time at which all was on the medium, and who reads its other numbers has to know why.
+//! That a log gave up: it has no time at which all was on the medium, and who reads its other numbers has to know why. So it is with a journal,
+//! and transactions a second.
 
 use crate::filesystem;
 use crate::outcome::Run;
 use crate::warning::{Warning, WarningKind};
+use crate::workload;
 
-/// That the log of a run wrote nothing any more before all was on the medium.
+/// That the log of a run wrote nothing any more before all was on the medium, or its journal before all was committed.
 pub(super) fn gave_up(run: &Run) -> Option<Warning> {
+    if workload::gave_up(run) {
+        let text = "the journal gave up, as a request failed that it needs: what it had not committed was never done, so there are no \
+                    transactions a second, and the run is compared with none";
+        return Some(Warning::new(WarningKind::GaveUp, text).of_run(&run.label));
+    }
     if !filesystem::gave_up(run) {
         return None;
     }
@@ -34,6 +41,21 @@ mod tests {
             ..Run::default()
         };
         gave_up(&run).map(|warning| warning.text)
+    }
+
+    #[test]
+    fn a_journal_that_gave_up_is_told() {
+        let warned = |count| {
+            let of_journal = [("gave_up".to_owned(), Number::Count(count))];
+            let run = Run {
+                measures: [(workload::MEASURED.to_owned(), of_journal.into())].into(),
+                ..Run::default()
+            };
+            gave_up(&run).map(|warning| warning.text)
+        };
+        assert_eq!(warned(0), None);
+        let text = warned(1).unwrap();
+        assert!(text.starts_with("the journal gave up"), "{text}");
     }
 
     #[test]

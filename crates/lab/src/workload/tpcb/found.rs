@@ -17,7 +17,12 @@ pub(super) const MEASURES: &[Measure] = &[
     Measure::quantity(
         "transactions_s",
         "1/s",
-        "transactions a second, until the last commit",
+        "transactions a second, until the last commit; none if the journal gave up, or nothing was committed",
+    ),
+    Measure::count(
+        "gave_up",
+        "times",
+        "1 if the journal wrote nothing any more before all transactions were committed, as a request failed that it needs",
     ),
     Measure::count("commits", "commits", "commits, over the whole run"),
     Measure::quantity(
@@ -152,15 +157,15 @@ impl Found {
     }
 
     /// All, by the names of [`MEASURES`].
-    pub(super) fn measures(&self, log: &Counts, free: Option<u64>) -> Vec<(&'static str, Number)> {
+    pub(super) fn measures(
+        &self,
+        (log, free): (&Counts, Option<u64>),
+        gave_up: bool,
+    ) -> Vec<(&'static str, Number)> {
         let seconds = self.last.0 as f64 / 1e9;
-        let rate = match seconds > 0.0 {
-            true => self.transactions as f64 / seconds,
-            false => 0.0,
-        };
         let mut found = vec![
             ("transactions", Number::Count(self.transactions)),
-            ("transactions_s", Number::Quantity(rate)),
+            ("gave_up", Number::Count(gave_up.into())),
             ("commits", Number::Count(self.commits)),
             ("log_blocks", Number::Count(self.log_blocks)),
             ("log_wraps", Number::Count(log.wraps)),
@@ -169,6 +174,11 @@ impl Found {
             ("pages_home", Number::Count(self.homes)),
             ("failed", Number::Count(self.failed)),
         ];
+        // How soon a part was done says nothing of how soon all would have been.
+        if !gave_up && seconds > 0.0 {
+            let rate = self.transactions as f64 / seconds;
+            found.push(("transactions_s", Number::Quantity(rate)));
+        }
         let (blocks, data) = (&self.blocks, &self.data);
         if blocks.count > 0 {
             let means = [

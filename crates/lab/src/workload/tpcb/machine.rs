@@ -160,8 +160,9 @@ impl Machine {
 
     /// What was counted, by the names of its card.
     pub(super) fn measures(&self) -> Vec<(&'static str, Number)> {
-        self.found
-            .measures(&self.journal.counts, self.journal.free())
+        let log = (&self.journal.counts, self.journal.free());
+        let ended_early = self.found.transactions < self.settings.transactions;
+        self.found.measures(log, self.over && ended_early)
     }
 
     /// How many of its transactions were committed.

@@ -43,6 +43,10 @@ impl Served {
         found.unwrap_or_else(|| panic!("no {name}")).1
     }
 
+    fn tells(&self, name: &str) -> bool {
+        self.measures.iter().any(|(known, _)| *known == name)
+    }
+
     fn of(&self, stream: u32) -> Vec<Request> {
         let asked = self.asked.iter().filter(|(of, _)| *of == stream);
         asked.map(|(_, request)| *request).collect()
@@ -175,11 +179,15 @@ fn a_journal_whose_pages_cannot_go_home_ends_when_it_needs_their_room() {
     let committed = served.number("transactions");
     assert!((5.0..20.0).contains(&committed), "{committed}");
     assert!(served.number("failed") > 0.0);
+    assert_eq!(served.number("gave_up"), 1.0);
+    assert!(!served.tells("transactions_s"), "it is no rate of the load");
     let roomy = word.replace("=64", "=8192");
     let config = stack_of(DISK, "linear", &roomy)
         .with::<dyn Faults>("injected:gone_at_s=0.01".parse().unwrap());
     let served = served_of(made_of(config, "linear", &roomy).unwrap());
     assert_eq!(served.number("transactions"), 400.0, "nothing needs room");
+    assert_eq!(served.number("gave_up"), 0.0);
+    assert!(served.tells("transactions_s"), "all was committed");
 }
 
 #[test]
