@@ -39,11 +39,11 @@ fn life(setup: &Setup, seed: u64) -> Rig {
     rig
 }
 
-/// Where drives have slots, one that is free again may still hold what the map does not say of it any more: so these are left out.
+/// Where blocks lie anywhere, a place that is free again may still hold what the map does not say of it any more: so these are left out.
 #[test]
 fn a_read_that_fails_could_be_read_nowhere() {
     let (mut failed, mut judged) = (0, 0);
-    let setups = SETUPS.iter().filter(|setup| !setup.has_slots());
+    let setups = SETUPS.iter().filter(|setup| !setup.maps());
     for (index, setup) in (0..).zip(setups) {
         for life_number in 0..lives() {
             let seed = 1_000 * life_number + index;
