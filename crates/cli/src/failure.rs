@@ -28,9 +28,11 @@ impl Failure {
         Failure::Input(format!("{}: {error}", path.display()))
     }
 
-    /// A mistake about a drive of this name: of its file, if that is one, else of the command line.
-    pub(crate) fn drive(name: &str, error: &ConfigError) -> Failure {
-        match name.ends_with(".toml") {
+    /// A mistake about drives: of the file that it names, if it names one, else of the command line.
+    pub(crate) fn drive(error: &ConfigError) -> Failure {
+        let within = error.key.starts_with("drive ") && error.key.contains(".toml: ");
+        let value = error.value.as_deref().unwrap_or_default();
+        match within || error.key == "drive" && value.contains(".toml") {
             true => Failure::Input(error.to_string()),
             false => Failure::Usage(error.to_string()),
         }
@@ -74,7 +76,7 @@ impl From<ReportError> for Failure {
 impl From<TraceError> for Failure {
     fn from(error: TraceError) -> Failure {
         match error {
-            TraceError::Option { .. } | TraceError::Wrong { .. } => {
+            TraceError::Option { .. } | TraceError::Wrong { .. } | TraceError::Twice { .. } => {
                 Failure::Usage(error.to_string())
             }
             _ => Failure::Input(error.to_string()),

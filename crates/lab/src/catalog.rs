@@ -1,4 +1,4 @@
-//! The disks of the catalog by their size: which are of today, and which are large enough for a load.
+//! The drives of the catalog by their size: which disks are of today, and which disks and flash drives are large enough for a load.
 
 use nearslot_core::drive::{self, CATALOG, Entry};
 use nearslot_core::units::Blocks;
@@ -6,7 +6,7 @@ use nearslot_core::units::Blocks;
 /// The year from which disks of the catalog are of today.
 pub const TODAY_SINCE: u32 = 2005;
 
-/// A disk of the catalog.
+/// A disk of the catalog, or another drive of it.
 pub(crate) struct Disk {
     pub(crate) name: &'static str,
     pub(crate) capacity: Blocks,
@@ -15,9 +15,14 @@ pub(crate) struct Disk {
 
 /// The disks of the catalog, smallest first.
 pub(crate) fn disks() -> Vec<Disk> {
+    drives(Entry::is_disk)
+}
+
+/// Such drives of the catalog, smallest first.
+fn drives(are: fn(&Entry) -> bool) -> Vec<Disk> {
     let disk = |entry: &Entry| {
         let (blueprint, _) = drive::read(entry.name, entry.text, &[]).ok()?;
-        entry.is_disk().then(|| Disk {
+        are(entry).then(|| Disk {
             name: entry.name,
             capacity: blueprint.capacity(),
             year: entry.year(),
@@ -35,19 +40,27 @@ pub(crate) fn of_today() -> Vec<Disk> {
     disks
 }
 
-/// The disks of the catalog that have so many blocks, smallest first, but for those that stand for the disk of one study and tell no year.
-pub(crate) fn names(blocks: Blocks) -> Vec<&'static str> {
+/// Those that have so many blocks, in their order, but for those that stand for the drive of one study and tell no year.
+fn large(drives: Vec<Disk>, blocks: Blocks) -> Vec<&'static str> {
     let proposed = |disk: &Disk| disk.year.is_some() && disk.capacity >= blocks;
-    let large = disks().into_iter().filter(proposed);
+    let large = drives.into_iter().filter(proposed);
     large.map(|disk| disk.name).collect()
 }
 
-/// The same, in words for a message.
+/// The disks of the catalog that have so many blocks, smallest first.
+pub(crate) fn names(blocks: Blocks) -> Vec<&'static str> {
+    large(disks(), blocks)
+}
+
+/// The drives of the catalog that have so many blocks, each kind for itself, in words for a message.
 pub(crate) fn large_enough(blocks: Blocks) -> String {
-    let names = names(blocks);
-    if names.is_empty() {
-        "no drive of the catalog is large enough".to_owned()
-    } else {
-        format!("large enough are, of the catalog, {}", names.join(", "))
+    let flash = large(drives(Entry::is_flash), blocks);
+    let kinds = [("the disks", names(blocks)), ("the flash drives", flash)];
+    let found = kinds.iter().filter(|(_, names)| !names.is_empty());
+    let told = found.map(|(kind, names)| format!("{kind} {}", names.join(", ")));
+    let told: Vec<String> = told.collect();
+    match told.is_empty() {
+        true => "no drive of the catalog is large enough".to_owned(),
+        false => format!("large enough are, of the catalog, {}", told.join(", and ")),
     }
 }

@@ -97,9 +97,19 @@ pub(crate) fn rate(per_second: f64) -> (f64, &'static str) {
     found.unwrap_or((per_second * 86_400.0, "day"))
 }
 
-/// How many times: `1.19×`.
+/// From here on a ratio is not told as `1.00×`.
+pub(crate) const APART: f64 = 1.005;
+/// What differs by less is the same, and was computed in another order.
+const EQUAL: f64 = 1e-9;
+
+/// How many times: `1.19×`. What is near 1 has as many decimals as tell it from that.
 pub(crate) fn times(ratio: f64) -> String {
+    let from_one = (ratio - 1.0).abs();
     match ratio {
+        _ if (EQUAL..APART - 1.0).contains(&from_one) => {
+            let decimals = small(from_one, 1);
+            format!("{ratio:.decimals$}×")
+        }
         _ if ratio >= 100.0 => format!("{ratio:.0}×"),
         _ if ratio >= 10.0 => format!("{ratio:.1}×"),
         _ => format!("{ratio:.2}×"),
@@ -232,6 +242,8 @@ mod tests {
             ]
         );
         assert_eq!([1.189, 12.34, 123.4].map(times), ["1.19×", "12.3×", "123×"]);
+        let near = [1.0, 1.000_4, 1.002, 1.005_1, 0.998].map(times);
+        assert_eq!(near, ["1.00×", "1.0004×", "1.002×", "1.01×", "0.998×"]);
     }
 
     #[test]

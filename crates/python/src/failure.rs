@@ -30,6 +30,10 @@ impl From<TraceError> for Failure {
                 let value = format!("(no effect on {path})");
                 Failure::Config(ConfigError::value(option, &value, &what))
             }
+            TraceError::Twice { path, other } => {
+                let allowed = format!("each file once; it is the same file as {other}");
+                Failure::Config(ConfigError::value("files", &path, &allowed))
+            }
             _ => Failure::Input(error.to_string()),
         }
     }

@@ -139,6 +139,14 @@ pub enum TraceError {
         /// What is wrong with it, and what is allowed.
         what: String,
     },
+    /// A file is named twice, by whatever paths.
+    #[error("{path} is the same file as {other}; name each file once")]
+    Twice {
+        /// Which file.
+        path: String,
+        /// By which path it is named before.
+        other: String,
+    },
     /// The requests are further out of order than the reorder window and memory allow. Reading again with
     /// [`OpenOptions::sort`] helps.
     #[error("{path}: {what}")]

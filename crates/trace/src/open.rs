@@ -348,11 +348,10 @@ fn distinct(paths: &[PathBuf], items: &[Item]) -> Result<(), TraceError> {
                 continue;
             };
             if let Some(other) = seen.insert(place.identity, path) {
-                let what = format!(
-                    "is the same file as {}; name each file once",
-                    input::display(other)
-                );
-                return Err(TraceError::unfit(what).in_file(&input::display(path)));
+                return Err(TraceError::Twice {
+                    path: input::display(path),
+                    other: input::display(other),
+                });
             }
         }
     }

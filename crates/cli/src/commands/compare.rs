@@ -168,6 +168,10 @@ pub(super) fn load(described: &Described, read: &ReadArgs) -> Result<Option<Load
         {
             Failure::Input(format!("trace.format: {what}"))
         }
+        TraceError::Twice { .. } => match &described.file {
+            Some(path) => Failure::Input(format!("{}: {error}", path.display())),
+            None => Failure::from(error),
+        },
         error => Failure::from(error),
     })?;
     Ok(Some(trace))

@@ -18,7 +18,7 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<(), Failure> {
     let drive = match &args.drive {
         None => None,
         Some(name) => {
-            let refused = |error| Failure::drive(name, &error);
+            let refused = |error| Failure::drive(&error);
             let text = drive_text(name).map_err(refused)?;
             let (blueprint, _) = drive::read(name, &text, &[]).map_err(refused)?;
             Some((name.clone(), blueprint.capacity()))

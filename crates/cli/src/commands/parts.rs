@@ -195,8 +195,12 @@ pub fn list_text(kinds: Kinds, kind: Option<&str>) -> Result<String, ConfigError
 /// `nearslot show NAME`.
 pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
     match args.format {
-        TextFormat::Json => output::print_json(&show_json(&args.name).map_err(Failure::usage)?),
-        TextFormat::Text => output::print(&show_text(KINDS, &args.name).map_err(Failure::usage)?),
+        TextFormat::Json => {
+            output::print_json(&show_json(&args.name).map_err(|error| Failure::drive(&error))?)
+        }
+        TextFormat::Text => {
+            output::print(&show_text(KINDS, &args.name).map_err(|error| Failure::drive(&error))?)
+        }
     }
 }
 

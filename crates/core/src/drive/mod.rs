@@ -81,9 +81,18 @@ pub struct Entry {
 impl Entry {
     /// Whether it is a disk, and not another kind of drive.
     pub fn is_disk(&self) -> bool {
-        let kind = |table: toml::Table| kind_of(self.name, &table).ok();
-        let kind = self.text.parse().ok().and_then(kind);
-        kind.is_some_and(|kind| kind.name == hdd::KIND.name)
+        self.is_of(&hdd::KIND)
+    }
+
+    /// Whether it is flash.
+    pub fn is_flash(&self) -> bool {
+        self.is_of(&ssd::KIND)
+    }
+
+    fn is_of(&self, kind: &Kind) -> bool {
+        let of = |table: toml::Table| kind_of(self.name, &table).ok();
+        let own = self.text.parse().ok().and_then(of);
+        own.is_some_and(|own| own.name == kind.name)
     }
 
     /// The year in which it was first sold, if its file tells. A disk that stands for that of one study tells none, and is taken only

@@ -26,17 +26,20 @@ pub(super) fn headline(found: &HitRates) -> String {
         );
     };
     let few = telling.len() <= EACH_MAX;
-    let mut said: Vec<(String, Vec<&Row>)> = Vec::new();
-    for (best, row) in telling.iter().filter_map(|rows| best(rows, few)) {
+    let mut said: Vec<(String, Vec<(usize, &Row)>)> = Vec::new();
+    for (index, rows) in telling.iter().enumerate() {
+        let Some((best, row)) = best(rows, few) else {
+            continue;
+        };
         match said.iter_mut().find(|(before, _)| *before == best) {
-            Some((_, ats)) => ats.push(row),
-            None => said.push((best, vec![row])),
+            Some((_, ats)) => ats.push((index, row)),
+            None => said.push((best, vec![(index, row)])),
         }
     }
-    let each = |(best, rows): (String, Vec<&Row>)| match few {
+    let each = |(best, rows): (String, Vec<(usize, &Row)>)| match few {
         true => format!(
             "{best} {}",
-            list(&rows.iter().map(|row| at(row)).collect::<Vec<_>>())
+            list(&rows.iter().map(|(_, row)| at(row)).collect::<Vec<_>>())
         ),
         false => format!("{best} {}", among(&rows, telling.len())),
     };
@@ -110,28 +113,31 @@ fn at(row: &Row) -> String {
     format!("{} at {}", percent(row.miss_ratio), row.size)
 }
 
-/// At which of so many sizes.
-fn among(rows: &[&Row], of: usize) -> String {
-    match rows {
-        [only] => at(only),
-        [first, .., last] => format!(
-            "{} at {} to {} at {}, at {} of {of} sizes",
-            percent(first.miss_ratio),
-            first.size,
-            percent(last.miss_ratio),
-            last.size,
-            rows.len()
-        ),
+/// At which of so many sizes: from where to where, as often as others are in between.
+fn among(rows: &[(usize, &Row)], of: usize) -> String {
+    let runs = rows.chunk_by(|(one, _), (next, _)| *next == one + 1);
+    let told = runs.map(|run| match run {
+        [(_, first), .., (_, last)] => format!("{} to {}", at(first), at(last)),
+        [(_, only), ..] => at(only),
         [] => String::new(),
+    });
+    let told: Vec<String> = told.collect();
+    match rows.len() {
+        1 => list(&told),
+        many => format!("{}, at {many} of {of} sizes", some(&told)),
     }
 }
 
 /// A share of all as people read it.
 pub(super) fn percent(share: f64) -> String {
-    match 100.0 * share {
-        percent if percent >= 9.995 => format!("{percent:.1} %"),
-        percent => format!("{percent:.2} %"),
+    let percent = 100.0 * share;
+    let mut decimals = if percent >= 9.995 { 1 } else { 2 };
+    let told = |decimals: usize| format!("{percent:.decimals$}");
+    // Nearly all is not all.
+    while percent < 100.0 && told(decimals).starts_with("100") {
+        decimals += 1;
     }
+    format!("{} %", told(decimals))
 }
 
 #[cfg(test)]
@@ -221,6 +227,31 @@ mod tests {
         assert_eq!(
             said(&[("lru", "1GiB", 1_000, 0.1)], None),
             "Every size holds all 1000 lines that the trace asks for: each is missed once, 10.0 % of all requests for lines."
+        );
+    }
+
+    #[test]
+    fn sizes_that_others_lie_between_are_told_apart_and_nearly_all_is_not_all() {
+        let between = [
+            ("lru", "1%", 10, 0.5),
+            ("lru", "2%", 20, 0.4),
+            ("lru", "10%", 100, 0.0321),
+            ("lru", "20%", 200, 0.02),
+            ("lru", "30%", 300, 0.019),
+            ("arc", "1%", 10, 0.6),
+            ("arc", "2%", 20, 0.3),
+            ("arc", "10%", 100, 0.02),
+            ("arc", "20%", 200, 0.03),
+            ("arc", "30%", 300, 0.03),
+        ];
+        assert_eq!(
+            headline(&found(&between, None)),
+            "lru misses least: 50.0 % at 1% and 2.00 % at 20% to 1.90 % at 30%, at 3 of 5 sizes; \
+             arc misses least: 30.0 % at 2% to 2.00 % at 10%, at 2 of 5 sizes."
+        );
+        assert_eq!(
+            [0.9996, 0.999_99, 1.0, 0.5].map(percent),
+            ["99.96 %", "99.999 %", "100.0 %", "50.0 %"]
         );
     }
 }

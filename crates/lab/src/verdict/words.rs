@@ -15,7 +15,7 @@ use failing::{no_word, others_do_not_serve, serves, those};
 
 use super::{Judged, caveats, drives, ratio};
 use crate::measure::Basis;
-use crate::number::{list, number, rate, some, times};
+use crate::number::{APART, list, number, rate, some, times};
 use crate::outcome::{Rank, Ranking, Role, Run, Standing, Traced, Varied, Word};
 
 /// Loads that are listed one by one; of more only their number is told, and the range of what they say.
@@ -130,7 +130,7 @@ fn traced(runs: &[&Run]) -> Vec<String> {
         [(_, far, _)] => {
             format!("{begin}; the model's distribution is apart from that by {far} ({how}).")
         }
-        [(least, far, _), .., (most, ..)] if least.total_cmp(most).is_eq() => {
+        [(_, near, _), .., (_, far, _)] if near == far => {
             format!("{begin}; the distribution of each run is apart from that by {far} ({how}).")
         }
         [(_, near, nearest), .., (_, far, farthest)] => format!(
@@ -374,18 +374,19 @@ impl Names<'_> {
             _ => others_do_not_serve(ranking),
         };
         let (who, mean) = (self.choice(best), number(best.response_ms_mean));
+        let wins = wins(base_ratio(ranking).into_iter().chain(second.ratio_to_best));
         match self.lead_over_baseline(ranking, best) {
             Some(lead) => {
                 let base = ranking.ranks.iter();
                 let mut base = base.filter(|rank| Some(rank.run) == ranking.baseline);
                 let but = self.but(best, base.next().unwrap_or(best));
                 let detail = (ranking.baseline != Some(is_next)).then(|| capital(&next) + ".");
-                let headline = format!("{who} wins: {mean} ms on average, {lead}{but}{untold}.");
+                let headline = format!("{who} {wins}: {mean} ms on average, {lead}{but}{untold}.");
                 (headline, detail.into_iter().collect())
             }
             None => {
                 let but = self.but(best, second);
-                let headline = format!("{who} wins: {mean} ms on average; {next}{but}{untold}.");
+                let headline = format!("{who} {wins}: {mean} ms on average; {next}{but}{untold}.");
                 (headline, Vec::new())
             }
         }
@@ -437,14 +438,16 @@ impl Names<'_> {
 
     fn over_loads(&self, rankings: &[Ranking], baseline: Option<&str>) -> (String, Vec<String>) {
         let mut said: Vec<(usize, String)> = Vec::new();
-        let mut winners: Vec<(&str, Vec<&Ranking>)> = Vec::new();
+        let mut winners: Vec<((&str, &str), Vec<&Ranking>)> = Vec::new();
         // Whether they tell anything of the choices, and in which words.
         let mut others: Vec<((bool, String), Vec<&Ranking>)> = Vec::new();
         for ranking in rankings {
             let all = ranking.ranks.len();
             let (tells, open) = match self.lead(ranking) {
                 Lead::Wins(best) => {
-                    push(&mut winners, best.choice.as_str(), ranking);
+                    let choice = best.choice.as_str();
+                    let verb = wins(beaten(choice, ranking, baseline).into_iter());
+                    push(&mut winners, (choice, verb), ranking);
                     continue;
                 }
                 Lead::Equal(leaders) if leaders.len() == all => {
@@ -471,11 +474,11 @@ impl Names<'_> {
             };
             push(&mut others, (tells, open), ranking);
         }
-        for (choice, won) in &winners {
+        for ((choice, verb), won) in &winners {
             let ratios = self.ratios(choice, won, baseline);
             let but = self.but_at(choice, won, baseline);
             let (who, at) = (self.short(Role::Choice, choice), self.at(won, rankings));
-            said.push((won.len(), format!("{who} wins at {at}{ratios}{but}.")));
+            said.push((won.len(), format!("{who} {verb} at {at}{ratios}{but}.")));
         }
         // The one that wins most often comes first; a tie keeps the order of the grid.
         said.sort_by_key(|(won, _)| std::cmp::Reverse(*won));
@@ -557,18 +560,9 @@ impl Names<'_> {
 
     /// How much faster the winner is than the baseline, load by load; than the next where it is the baseline itself.
     fn ratios(&self, winner: &str, won: &[&Ranking], baseline: Option<&str>) -> String {
-        let beaten = |ranking: &Ranking| match ranking.baseline {
-            Some(run) if Some(winner) != baseline => ranking
-                .ranks
-                .iter()
-                .find(|rank| rank.run == run)
-                .and_then(|rank| rank.ratio_to_best),
-            Some(_) => ranking.ranks[1].ratio_to_best,
-            None => None,
-        };
         let found: Vec<(&Ranking, f64)> = won
             .iter()
-            .filter_map(|ranking| Some((*ranking, beaten(ranking)?)))
+            .filter_map(|ranking| Some((*ranking, beaten(winner, ranking, baseline)?)))
             .collect();
         let than = match baseline {
             Some(baseline) if baseline != winner => self.short(Role::Choice, baseline).to_owned(),
@@ -655,6 +649,23 @@ fn base_ratio(ranking: &Ranking) -> Option<f64> {
     ranks
         .find(|rank| Some(rank.run) == ranking.baseline)?
         .ratio_to_best
+}
+
+/// How many times as long as the winner whoever is told beside it takes.
+fn beaten(winner: &str, ranking: &Ranking, baseline: Option<&str>) -> Option<f64> {
+    match ranking.baseline {
+        Some(_) if Some(winner) != baseline => base_ratio(ranking),
+        Some(_) => ranking.ranks[1].ratio_to_best,
+        None => None,
+    }
+}
+
+/// What is said of a choice that surely is faster than others, which take so many times as long. If one of them is hardly slower, that is no win that anybody would notice.
+fn wins(mut others: impl Iterator<Item = f64>) -> &'static str {
+    match others.any(|ratio| ratio > 1.0 && ratio < APART) {
+        true => "is ahead by less than 0.5 %",
+        false => "wins",
+    }
 }
 
 /// By how little all are behind the best, if it is so little that nobody would notice.

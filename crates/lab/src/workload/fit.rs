@@ -309,17 +309,20 @@ mod tests {
         };
         let alike = told(100, 100);
         assert!(
-            alike.contains("are, of the catalog, seagate-cheetah-9lp"),
+            alike.contains("are, of the catalog, the disks seagate-cheetah-9lp"),
             "{alike}"
         );
         // Four fifths of 9.1 GB are not 8 GB.
         let spare = told(80, 100);
         assert!(
-            spare.contains("are, of the catalog, scsi-10k-73gb"),
+            spare.contains("are, of the catalog, the disks scsi-10k-73gb"),
             "{spare}"
         );
         let array = told(800, 100);
-        assert!(array.contains("are, of the catalog, hp-c2247a"), "{array}");
+        assert!(
+            array.contains("are, of the catalog, the disks hp-c2247a"),
+            "{array}"
+        );
         // A drive for each of three volumes.
         let part = Holder::over((Blocks(300), "toys"), Blocks(100)).part(3);
         let words = part.large_enough(8_000_000_000);
@@ -335,12 +338,12 @@ mod tests {
         };
         let five = told(5);
         assert!(
-            five.contains("of the catalog, seagate-cheetah-9lp, scsi-10k-73gb, desktop-7200-90mb, modern-20tb;"),
+            five.contains("of the catalog, the disks seagate-cheetah-9lp, scsi-10k-73gb, desktop-7200-90mb, modern-20tb, and the flash drives plextor-px-256m5s, sata-tlc-500gb, nvme-tlc-1tb;"),
             "{five}"
         );
         let large = told(900);
         assert!(
-            large.contains("of the catalog, desktop-7200-90mb, modern-20tb;"),
+            large.contains("of the catalog, the disks desktop-7200-90mb, modern-20tb, and the flash drives nvme-tlc-1tb;"),
             "{large}"
         );
         let huge = told(90_000);

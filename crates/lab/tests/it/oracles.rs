@@ -73,3 +73,19 @@ fn an_oracle_that_errs_about_an_arm_is_refused_where_there_is_none() {
     assert_eq!(refused("null", &["drive=null,hp-c2247a"]), None);
     assert!(refused("null", &["oracle=exact,noisy"]).is_some());
 }
+
+/// A host that goes by block numbers does so over flash, too, where no place is nearer than another: it makes those wait that are far away.
+#[test]
+fn distance_has_an_effect_without_an_arm() {
+    let mut base = Scenario::over(Load::Workload(
+        "iometer:requests=4000:depth=32".parse().unwrap(),
+    ));
+    base.set("drive", "plextor-px-256m5s:queue_depth=2")
+        .unwrap();
+    base.set("sched", "satf").unwrap();
+    let points = grid::points(&base, &["oracle=exact,distance".parse().unwrap()]).unwrap();
+    grid::check_effects(&base, &points).unwrap();
+    let results = compare(&points, None, &Wanted::default(), &Control::default()).unwrap();
+    let p99 = |index: usize| results.runs[index].response_ms.p99.unwrap();
+    assert!(p99(1) > 1.5 * p99(0), "{} {}", p99(0), p99(1));
+}

@@ -308,15 +308,17 @@ fn ops(names: &str) -> Result<Option<OpNames>, String> {
     if names.is_empty() {
         return Ok(None);
     }
-    match names.split_once('/') {
-        Some((read, write)) if !read.is_empty() && !write.is_empty() && read != write => {
+    let values: Vec<&str> = names.split('/').collect();
+    match values.as_slice() {
+        [read, write] if !read.is_empty() && !write.is_empty() && read != write => {
             Ok(Some(OpNames {
                 read: read.as_bytes().to_vec(),
                 write: write.as_bytes().to_vec(),
             }))
         }
         _ => Err(format!(
-            "the values are `{names}`, they are that of a read and that of a write, as in `R/W`"
+            "the values are `{names}`, allowed are two, that of a read and that of a write, as in `R/W`; without values the usual words are read, those of flushes and \
+             discards among them"
         )),
     }
 }
@@ -434,6 +436,10 @@ mod tests {
             ("offset=1:pages", "the unit is `pages`, allowed are bytes"),
             ("offset=1:blocks:0", "the unit is `blocks:0`"),
             ("op=1:R", "the values are `R`"),
+            (
+                "op=2:R/W/D/F",
+                "the values are `R/W/D/F`, allowed are two, that of a read and that of a write, as in `R/W`; without values the usual words are read",
+            ),
             (
                 "dev=1:us",
                 "the unit is `us`, but what `dev` names has none",

@@ -97,6 +97,20 @@ fn a_difference_beyond_noise_is_told_from_noise() {
     );
 }
 
+/// What nobody would notice is no win, however sure it is.
+#[test]
+fn who_is_hardly_faster_is_ahead_and_by_how_little_is_told() {
+    let (runs, varied) = schedulers(&[("fcfs", 10.02, 0.0), ("satf", 10.0, 0.0001)]);
+    let headline = |baseline| judged(&runs, &varied, baseline).headline;
+    let told = headline(Some("sched=fcfs"));
+    let begin =
+        "satf is ahead by less than 0.5 %: 10.00 ms on average, 1.002× as fast as fcfs (by 0.020";
+    assert!(told.starts_with(begin), "{told}");
+    let told = headline(None);
+    let begin = "satf is ahead by less than 0.5 %: 10.00 ms on average; the next, fcfs, takes 1.002× as long";
+    assert!(told.starts_with(begin), "{told}");
+}
+
 #[test]
 fn a_winner_is_held_against_the_baseline() {
     let (runs, varied) = schedulers(&[

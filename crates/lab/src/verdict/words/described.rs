@@ -10,8 +10,9 @@ impl Names<'_> {
     pub(super) fn described(&self, runs: &[&Run]) -> String {
         let keeps_up = runs.iter().filter(|run| run.queue_growth_rps.is_none());
         let kept_up: Vec<&Run> = keeps_up.copied().collect();
-        let rate = self.extremes(runs, |run| run.throughput_rps, [" requests/s", ""]);
-        let mut changes = vec![format!("throughput goes from {rate}")];
+        let rate: fn(&Run) -> f64 = |run| run.throughput_rps;
+        let rate = self.extremes(["throughput", " goes"], runs, (rate, [" requests/s", ""]));
+        let mut changes = vec![rate];
         match kept_up.as_slice() {
             [] => {}
             [run] => changes.push(format!(
@@ -20,8 +21,8 @@ impl Names<'_> {
                 self.short(Role::Load, &run.load)
             )),
             kept_up => {
-                let mean = self.extremes(kept_up, |run| run.response_ms.mean, [" ms", " ms"]);
-                changes.push(format!("mean response from {mean}"));
+                let mean: fn(&Run) -> f64 = |run| run.response_ms.mean;
+                changes.push(self.extremes(["mean response", ""], kept_up, (mean, [" ms", " ms"])));
             }
         }
         let what = self
@@ -36,13 +37,22 @@ impl Names<'_> {
         )
     }
 
-    /// The least and the greatest of a quantity, each with its unit and its load.
-    fn extremes(&self, runs: &[&Run], of: fn(&Run) -> f64, units: [&str; 2]) -> String {
+    /// The least and the greatest of a quantity, each with its unit and its load; once if they read the same.
+    fn extremes(
+        &self,
+        [what, goes]: [&str; 2],
+        runs: &[&Run],
+        (of, units): (fn(&Run) -> f64, [&str; 2]),
+    ) -> String {
         let mut order = runs.to_vec();
         order.sort_by(|one, other| of(one).total_cmp(&of(other)));
         let (low, high) = (order[0], order[order.len() - 1]);
+        let alike = number(of(low));
+        if alike == number(of(high)) {
+            return format!("{what} is {alike}{} at each", units[0]);
+        }
         format!(
-            "{}{} (at {}) to {}{} (at {}), {}",
+            "{what}{goes} from {}{} (at {}) to {}{} (at {}), {}",
             number(of(low)),
             units[0],
             self.short(Role::Load, &low.load),
