@@ -272,6 +272,15 @@ pub struct Unwritten {
     pub len: Blocks,
 }
 
+/// What a drive has in its write cache of the writes that ended, and not on the medium yet: work that it still owes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Owed {
+    /// How much that is.
+    pub blocks: Blocks,
+    /// How much the cache has room for, if that does not hang on how the blocks lie.
+    pub room: Option<Blocks>,
+}
+
 /// Commands of one direction whose times were extrapolated by their lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extrapolated {

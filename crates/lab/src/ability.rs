@@ -104,7 +104,7 @@ fn at_depth(
         mut stack,
         mut drives,
         ..
-    } = stack.build_at_outset(&SHARED)?;
+    } = stack.build_under_pressure(&SHARED)?;
     let count = sample.len() as u64;
     // Enough of them for the loop to be full most of the time.
     let total = if depth <= count / 4 { count } else { 8 * depth };

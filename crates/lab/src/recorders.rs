@@ -269,6 +269,7 @@ impl Observer for Recorders {
         if !self.begun && request.id.0 >= self.warmup {
             (self.before, self.begun) = (Counts::of(stack, drives), true);
         }
+        self.recorder.comes(request, stack, drives);
     }
 
     #[inline]

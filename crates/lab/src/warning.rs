@@ -82,6 +82,8 @@ words! {
         BusiestTenth = "busiest-tenth",
         /// The queue grew as long as requests came.
         QueueGrew = "queue-grew",
+        /// Write caches of drives filled as long as requests came.
+        FillingCaches = "filling-caches",
         /// The drives were busy nearly all the time.
         Saturated = "saturated",
         /// The first requests took so much longer than the others that they decide the mean.

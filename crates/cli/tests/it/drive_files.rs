@@ -21,10 +21,19 @@ fn refused(part: &str, other: &str) -> Vec<(Option<i32>, String)> {
     let desk = Desk::new();
     let drive = desk.file("mine.toml", sample.replace(part, other));
     let trace = desk.trace(10);
-    let run = ["run", "--workload", "iometer:requests=10"];
-    let commands = [&run[..], &["inspect", word(&trace)]];
-    let refused = |command: &&[&str]| {
-        let output = nearslot(&[command, &["--drive", word(&drive)][..]].concat());
+    let load = ["--workload", "iometer:requests=10"];
+    let (drive, vary) = (word(&drive), format!("drive=null,{}", word(&drive)));
+    let (here, slo) = (["--drive", drive], ["--slo", "mean < 1 ms"]);
+    let commands: [&[&[&str]]; 6] = [
+        &[&["run"], &load, &here],
+        &[&["compare"], &load, &here],
+        &[&["compare"], &load, &["--vary", &vary]],
+        &[&["capacity"], &load, &slo, &here],
+        &[&["inspect", word(&trace)], &here],
+        &[&["show", drive]],
+    ];
+    let refused = |command: &&[&[&str]]| {
+        let output = nearslot(&command.concat());
         (output.status.code(), told(&output))
     };
     commands.iter().map(refused).collect()
@@ -59,5 +68,52 @@ fn each_mistake_is_one_of_the_file_and_names_what_is_allowed() {
             assert!(told.contains(words), "{other}: {told}");
             assert_eq!(code, Some(3), "{other}: {told}");
         }
+    }
+}
+
+/// A knob is a word of the command line, whatever file the drive has.
+#[test]
+fn a_knob_without_effect_is_a_mistake_of_the_command_line() {
+    let desk = Desk::new();
+    let flash = nearslot_core::drive::catalog_text("nvme-tlc-1tb").expect("it is there");
+    let lines = flash.lines().filter(|line| !line.starts_with("suspension"));
+    let plain = desk.file("plain.toml", lines.collect::<Vec<_>>().join("\n"));
+    let volume = "kind = 'capped'\ncapacity_blocks = 2000000\nlatency_ms = 1.0\nio_kib_max = 256\n\
+                  iops = { baseline = 100.0 }\nmib = { baseline = 10.0 }";
+    let volume = desk.file("volume.toml", volume);
+    for (drive, knob, words) in [
+        (
+            word(&plain),
+            "suspension=true",
+            "suspension = true (allowed: left out, as the drive's file has no [suspension])",
+        ),
+        (
+            word(&plain),
+            "suspension=false",
+            "suspension = false (allowed: left out",
+        ),
+        (
+            word(&volume),
+            "credits_full=1",
+            "credits_full = 1 (allowed: left out, as the drive's file has no credits)",
+        ),
+        (
+            "modern-20tb",
+            "overhead_ms=0",
+            "overhead_ms = 0 (allowed: left out with model = complete",
+        ),
+        (
+            "modern-20tb",
+            "queue_sched=hits_first",
+            "queue_sched = hits_first (allowed: queue_depth above 1",
+        ),
+    ] {
+        let load = ["--workload", "iometer:requests=100"];
+        let with = format!("{drive}:{knob}");
+        let output = nearslot(&[&["run"], &load[..], &["--drive", &with]].concat());
+        assert!(told(&output).contains(words), "{knob}: {}", told(&output));
+        assert_eq!(output.status.code(), Some(2), "{knob}: {}", told(&output));
+        let output = nearslot(&[&["run"], &load[..], &["--drive", drive]].concat());
+        assert!(output.status.success(), "{drive}: {}", told(&output));
     }
 }

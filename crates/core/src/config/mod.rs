@@ -8,7 +8,6 @@ mod parts;
 mod queue;
 mod zones;
 
-use std::convert;
 use std::sync::Arc;
 
 use crate::contract::{Blueprint, Claims, Drive, Faults, Merging, Oracle, Placement, Scheduler};
@@ -108,20 +107,16 @@ impl StackConfig {
     /// # Errors
     /// The first mistake found.
     pub fn build_with(&self, memo: &dyn Memo) -> Result<Assembly, ConfigError> {
-        self.assemble(memo, None, convert::identity)
+        self.assemble(memo, None, false)
             .map_err(VolumeError::of_new)
     }
 
-    /// The same, but faults that begin at an instant of their own never do: what there is before they begin.
+    /// The same as constant pressure has left it: the write caches of its drives are full. Faults that begin at an instant of their own never do.
     ///
     /// # Errors
     /// The first mistake found.
-    pub fn build_at_outset(&self, memo: &dyn Memo) -> Result<Assembly, ConfigError> {
-        self.assemble(memo, None, |faults| match faults.at_outset() {
-            Some(before) => before.into(),
-            None => faults,
-        })
-        .map_err(VolumeError::of_new)
+    pub fn build_under_pressure(&self, memo: &dyn Memo) -> Result<Assembly, ConfigError> {
+        self.assemble(memo, None, true).map_err(VolumeError::of_new)
     }
 
     /// A stack that goes on where an earlier one of the same configuration ended.
@@ -129,17 +124,17 @@ impl StackConfig {
     /// # Errors
     /// The first mistake found; what survived is damaged, newer, or another volume's.
     pub fn recover(&self, survivors: &dyn Survivors) -> Result<Assembly, VolumeError> {
-        self.assemble(&Forgetful, Some(survivors), convert::identity)
+        self.assemble(&Forgetful, Some(survivors), false)
     }
 
-    /// `seen`: those of the faults that happen.
+    /// `is_pressed`: as [`StackConfig::build_under_pressure`] says.
     fn assemble(
         &self,
         memo: &dyn Memo,
         survivors: Option<&dyn Survivors>,
-        seen: fn(Arc<dyn Faults>) -> Arc<dyn Faults>,
+        is_pressed: bool,
     ) -> Result<Assembly, VolumeError> {
-        let (blueprint, drive_knobs) = self.blueprint()?;
+        let (blueprint, drive_knobs) = self.blueprint_of(is_pressed)?;
         zones::check(self, &*blueprint)?;
         let protected = protection::is_on(&drive_knobs);
         let effective = self.effective(&*blueprint, &drive_knobs)?;
@@ -155,7 +150,7 @@ impl StackConfig {
             survivors,
         })?;
         let count = placement.shape().drives;
-        let faults = seen(self.faults(count, &*blueprint)?);
+        let faults = self.faults_seen(count, &*blueprint, is_pressed)?;
         protection::check(protected, &*faults, count)?;
         let (mut lanes, mut drives) = (Vec::new(), Vec::new());
         for index in 0..count {
@@ -254,6 +249,15 @@ impl StackConfig {
         Ok((blueprint, knobs))
     }
 
+    /// The same of a drive as constant pressure has left it, if it is so.
+    fn blueprint_of(&self, is_pressed: bool) -> Result<(Box<dyn Blueprint>, Knobs), ConfigError> {
+        let (blueprint, knobs) = self.blueprint()?;
+        Ok(match is_pressed {
+            true => (blueprint.pressed(), knobs),
+            false => (blueprint, knobs),
+        })
+    }
+
     /// The queue of a drive.
     fn lane(
         &self,
@@ -292,6 +296,18 @@ impl StackConfig {
             capacity: blueprint.capacity(),
         })?;
         Ok(faults.into())
+    }
+
+    /// Those of them that happen, `before` those that begin at an instant of their own.
+    fn faults_seen(
+        &self,
+        drives: u16,
+        blueprint: &dyn Blueprint,
+        before: bool,
+    ) -> Result<Arc<dyn Faults>, ConfigError> {
+        let all = self.faults(drives, blueprint)?;
+        let outset = all.at_outset().filter(|_| before);
+        Ok(outset.map_or(all, Arc::from))
     }
 
     /// The part of a kind of which every drive has its own.

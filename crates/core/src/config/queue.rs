@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::PartConfig;
 use crate::contract::{Blueprint, Scheduler};
-use crate::drive::queued::{DEPTH_KNOB, QueuedBlueprint, SCHED_DEFAULT, SCHED_KNOB};
+use crate::drive::queued::{DEPTH_KNOB, QueuedBlueprint, SCHED_KNOB};
 use crate::registry::{ConfigError, DriveEnv, KnobValue, Knobs};
 
 /// Puts a queue around a drive if its knobs want one.
@@ -18,21 +18,21 @@ pub(super) fn around(
     seed: u64,
 ) -> Result<Box<dyn Blueprint>, ConfigError> {
     let knob = |name| knobs.iter().find(|(key, _)| *key == name);
-    let Some((_, KnobValue::Text(word))) = knob(SCHED_KNOB) else {
+    let Some((_, KnobValue::Text(word))) = knob(SCHED_KNOB.name) else {
         return Ok(bare);
     };
-    let key = format!("drive {drive}: {SCHED_KNOB}");
     let depth = knobs.integer(DEPTH_KNOB) as u32;
     if depth == 1 {
-        if word == SCHED_DEFAULT {
-            return Ok(bare);
-        }
         let allowed =
             format!("{DEPTH_KNOB} above 1 beside it, as a queue of one command has no order");
-        return Err(ConfigError::value(&key, word, &allowed));
+        let idle = knobs.check_idle([&SCHED_KNOB].into_iter(), &allowed);
+        return idle.map(|()| bare).map_err(|mut error| {
+            error.key = format!("drive {drive}: {}", error.key);
+            error
+        });
     }
     let named = |mut error: ConfigError| {
-        error.key = format!("{key}: {}", error.key);
+        error.key = format!("drive {drive}: {}: {}", SCHED_KNOB.name, error.key);
         error
     };
     let part: PartConfig = word.parse().map_err(named)?;

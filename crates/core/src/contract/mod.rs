@@ -12,7 +12,9 @@ use std::sync::Arc;
 use crate::fault::{BadRun, Decay, Fate, Recovery};
 use crate::freemap::{FreeMap, Room, Slot, Span, Tracks, Uncountable};
 use crate::ids::{DriveId, IoId, StreamId};
-use crate::io::{Command, DriveDone, Extrapolated, Io, RecoveryRead, Tag, Unwritten, WriteCache};
+use crate::io::{
+    Command, DriveDone, Extrapolated, Io, Owed, RecoveryRead, Tag, Unwritten, WriteCache,
+};
 use crate::measure::{Measure, Tell};
 use crate::offer::{Legal, Offer, OfferId, Seen, Writable};
 use crate::op::Op;
@@ -315,6 +317,8 @@ pub struct Shape {
     /// Blocks that are written as a whole: writes to the same ones follow each other in the order in which they came.
     /// 1 leaves the order open, as drives do.
     pub chunk: Blocks,
+    /// Blocks of which each copy is kept as one: a write of a part of them waits for others there, or has to read the rest first. None where data are kept by the block.
+    pub kept: Option<Blocks>,
     /// Blocks that are written best together: a whole write of so many, which begins at a multiple of them, reads nothing before. Where
     /// there are no such reads beyond a chunk, it is the chunk.
     pub stripe: Blocks,
@@ -339,6 +343,7 @@ impl Shape {
             drives: 1,
             spared: 0,
             chunk: Blocks(1),
+            kept: None,
             stripe: Blocks(1),
             spare_time: false,
             offers: false,
@@ -591,6 +596,11 @@ pub trait Drive: Send {
     /// cut does not empty.
     fn volatile(&self, now: Instant, out: &mut Vec<Unwritten>);
 
+    /// What it owes the medium at `now`, whether a power cut loses that or not; nothing by models that tell of no cache.
+    fn owes(&self, _now: Instant) -> Owed {
+        Owed::default()
+    }
+
     /// Commands so far that were longer than every command whose time was measured; for models made of measured times.
     fn extrapolated(&self) -> &[Extrapolated] {
         &[]
@@ -689,6 +699,11 @@ pub trait Blueprint: Send + Sync {
 
     /// The same drive, its heads on the track of this block at time 0.
     fn resting(&self, at: Pba) -> Box<dyn Blueprint>;
+
+    /// The same drive after writes without a pause: its write cache is full at time 0. Drives whose cache holds little of a load are as they were.
+    fn pressed(&self) -> Box<dyn Blueprint> {
+        self.turned(Angle(0))
+    }
 
     /// Where its tracks lie; none if it has none.
     fn geometry(&self) -> Option<Arc<dyn Geometry>> {

@@ -194,6 +194,14 @@ impl CappedBlueprint {
             let allowed = "0.0001 to 100000";
             return Err(ConfigError::value("latency_ms", &ms.to_string(), allowed));
         }
+        let limits = [
+            parameters.iops.limit("iops", IO_TOKENS as f64)?,
+            parameters.mib.limit("mib", 1_048_576.0)?,
+        ];
+        if limits.iter().all(|limit| limit.room == 0) {
+            let allowed = "left out, as the drive's file has no credits";
+            knobs.check_idle([&CREDITS_FULL].into_iter(), allowed)?;
+        }
         Ok(CappedBlueprint {
             capacity: Blocks(whole(
                 "capacity_blocks",
@@ -203,11 +211,8 @@ impl CappedBlueprint {
             latency: Duration::from_ms_f64(ms),
             cache: cache::measured(knobs, parameters.cache)?,
             io_bytes_max: whole("io_kib_max", parameters.io_kib_max, 1 << 30)? << 10,
-            limits: [
-                parameters.iops.limit("iops", IO_TOKENS as f64)?,
-                parameters.mib.limit("mib", 1_048_576.0)?,
-            ],
-            full: knobs.number("credits_full"),
+            limits,
+            full: knobs.number(CREDITS_FULL.name),
         })
     }
 }
@@ -343,19 +348,18 @@ impl Drive for CappedDrive {
     }
 }
 
+const CREDITS_FULL: Knob = Knob::number(
+    "credits_full",
+    1.0,
+    0.0..=1.0,
+    "which share of the credits is there at the start",
+);
+
 pub(super) static KIND: Kind = Kind {
     name: "capped",
     summary: "a volume with limits of IOPS and bytes a second, with credits for bursts, as cloud volumes have",
     source: "Amazon EBS User Guide, General Purpose SSD volumes; Microsoft Azure documentation, Managed disk bursting",
-    knobs: &[
-        Knob::number(
-            "credits_full",
-            1.0,
-            0.0..=1.0,
-            "which share of the credits is there at the start",
-        ),
-        CACHE,
-    ],
+    knobs: &[CREDITS_FULL, CACHE],
     measures: &[],
     read: |table, knobs| Ok(Box::new(CappedBlueprint::read(table, knobs)?)),
 };

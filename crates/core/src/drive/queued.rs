@@ -21,7 +21,7 @@ use slab::Slab;
 use crate::contract::{Arm, Blueprint, Drive, Geometry, Next, Oracle, Scheduler, View, Wrap};
 use crate::freemap::{FreeMap, Room, Tracks, Uncountable};
 use crate::ids::{IoId, StreamId};
-use crate::io::{Command, DriveDone, Extrapolated, Io, Unwritten, WriteCache};
+use crate::io::{Command, DriveDone, Extrapolated, Io, Owed, Unwritten, WriteCache};
 use crate::measure::Tell;
 use crate::offer::{Legal, Offer, OfferId, Offers, Writable};
 use crate::op::{Cost, Failure, Op, Status};
@@ -40,16 +40,22 @@ pub const DEPTH_MAX: i64 = 256;
 /// The knob of a drive that says how many commands it holds.
 pub const DEPTH_KNOB: &str = "queue_depth";
 
-/// The knob of a drive that says how it sorts them.
-pub const SCHED_KNOB: &str = "queue_sched";
-
 /// How a drive sorts unless something else is said: what its buffer has first, then by positioning time, and nobody starves.
 pub const SCHED_DEFAULT: &str = "hits_first:base=aged_satf";
+
+/// The knob of a drive that says how it sorts them.
+pub const SCHED_KNOB: Knob = Knob::text(
+    "queue_sched",
+    SCHED_DEFAULT,
+    |word| !word.is_empty(),
+    "a scheduler; in a table or a file also with settings, such as aged_satf:weight_ms_per_s=3",
+    "queue_depth above 1: how the drive sorts them",
+);
 
 /// What can be set of a drive: the knobs of its kind, where a file says how many commands its drive holds with that as the default.
 /// Kinds whose drives work on several commands at a time sort none, and read the key by themselves.
 pub(super) fn knobs(kind: &[Knob], file: &toml::Table) -> Vec<Knob> {
-    let sorts = kind.iter().any(|knob| knob.name == SCHED_KNOB);
+    let sorts = kind.iter().any(|knob| knob.name == SCHED_KNOB.name);
     let own = file.get(DEPTH_KNOB).and_then(toml::Value::as_integer);
     let with_own = |knob: &Knob| match (knob.kind, own) {
         (KnobKind::Integer { min, max, .. }, Some(default)) if knob.name == DEPTH_KNOB => Knob {
@@ -159,6 +165,10 @@ impl Blueprint for QueuedBlueprint {
 
     fn resting(&self, at: Pba) -> Box<dyn Blueprint> {
         self.with(self.bare.resting(at))
+    }
+
+    fn pressed(&self) -> Box<dyn Blueprint> {
+        self.with(self.bare.pressed())
     }
 
     fn geometry(&self) -> Option<Arc<dyn Geometry>> {
@@ -441,6 +451,10 @@ impl Drive for QueuedDrive {
     /// What waits in the queue has not ended, so nobody counts on it.
     fn volatile(&self, now: Instant, out: &mut Vec<Unwritten>) {
         self.drive.volatile(now, out);
+    }
+
+    fn owes(&self, now: Instant) -> Owed {
+        self.drive.owes(now)
     }
 
     fn extrapolated(&self) -> &[Extrapolated] {

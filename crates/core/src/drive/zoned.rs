@@ -22,7 +22,7 @@ use std::sync::Arc;
 use crate::contract::{Arm, Blueprint, Drive, Geometry, Oracle, Wrap};
 use crate::freemap::{Room, Tracks, Uncountable};
 use crate::ids::IoId;
-use crate::io::{Command, DriveDone, Extrapolated, Unwritten, WriteCache};
+use crate::io::{Command, DriveDone, Extrapolated, Owed, Unwritten, WriteCache};
 use crate::measure::{Measure, Tell};
 use crate::offer::{Legal, Offer, Taken};
 use crate::op::{Cost, Failure, Op, Status};
@@ -127,13 +127,8 @@ pub(super) fn around(
         return Ok(bare);
     }
     if !is_on(knobs) {
-        return match knobs.first_given(KNOBS[1..].iter()) {
-            None => Ok(bare),
-            Some((knob, value)) => {
-                let allowed = "nothing without zone_blocks, as the drive has no zones";
-                Err(ConfigError::value(knob.name, &value.to_string(), allowed))
-            }
-        };
+        let allowed = "nothing without zone_blocks, as the drive has no zones";
+        return knobs.check_idle(KNOBS[1..].iter(), allowed).map(|()| bare);
     }
     let reset = Duration::from_ms_f64(knobs.number(RESET.name));
     let shape = shape(bare.capacity(), knobs)?;
@@ -252,6 +247,10 @@ impl Blueprint for ZonedBlueprint {
 
     fn resting(&self, at: Pba) -> Box<dyn Blueprint> {
         self.with(self.bare.resting(at))
+    }
+
+    fn pressed(&self) -> Box<dyn Blueprint> {
+        self.with(self.bare.pressed())
     }
 
     fn geometry(&self) -> Option<Arc<dyn Geometry>> {
@@ -500,6 +499,10 @@ impl Drive for ZonedDrive {
 
     fn volatile(&self, now: Instant, out: &mut Vec<Unwritten>) {
         self.inner.volatile(now, out);
+    }
+
+    fn owes(&self, now: Instant) -> Owed {
+        self.inner.owes(now)
     }
 
     fn extrapolated(&self) -> &[Extrapolated] {

@@ -380,6 +380,21 @@ impl Knobs {
         })
     }
 
+    /// Refuses these knobs, whatever their values, where they have no effect; `allowed` says why.
+    ///
+    /// # Errors
+    /// One of them was given.
+    pub fn check_idle<'a>(
+        &'a self,
+        of: impl Iterator<Item = &'a Knob>,
+        allowed: &str,
+    ) -> Result<(), ConfigError> {
+        match self.first_given(of) {
+            None => Ok(()),
+            Some((knob, value)) => Err(ConfigError::value(knob.name, &value.to_string(), allowed)),
+        }
+    }
+
     fn setting(&self, name: &str) -> &Setting {
         let found = self.0.iter().find(|one| one.name == name);
         found.unwrap_or_else(|| panic!("the card has no knob {name}"))

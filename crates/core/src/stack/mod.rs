@@ -506,6 +506,11 @@ impl Stack {
         self.queues.iter().map(Queue::len).sum()
     }
 
+    /// Blocks of which the placement keeps each copy as one, if it does.
+    pub fn kept(&self) -> Option<Blocks> {
+        self.shape.kept
+    }
+
     /// Writes so far that begin or end within a chunk of the placement, and waited for another write of that chunk.
     pub fn held_in_chunks(&self) -> u64 {
         self.hazards.held()

@@ -40,6 +40,15 @@ impl Answer {
         }
     }
 
+    /// The same of a run that was not steady: nothing is sure of what would follow.
+    pub(super) fn not_steady(self) -> Answer {
+        Answer {
+            surely: false,
+            estimate: self.estimate,
+            possibly: true,
+        }
+    }
+
     /// It holds if both do.
     pub(super) fn and(self, other: Answer) -> Answer {
         Answer {

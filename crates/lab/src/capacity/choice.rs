@@ -9,7 +9,7 @@ use super::search::{Boundary, Search};
 use super::{Against, Outcome, Reached, Reading, SHOWN_FROM, Shares, Tried, Word};
 use crate::gate::ByBatch;
 use crate::grid::Point;
-use crate::measure::{BATCHES, Estimate, TooFew, busy, weighted};
+use crate::measure::{BATCHES, Estimate, Filling, TooFew, busy, weighted};
 use crate::objective::Objective;
 use crate::run::{Finished, Onset, RunError, wrong_blocks};
 
@@ -66,23 +66,24 @@ impl Choice {
         } else {
             judged(objectives, &finished.estimates, &run.label)?
         };
-        if run.queue_growth_rps.is_some() {
+        let filling = finished.filling.filter(|_| !ended_early);
+        let queue_growth_rps = run.queue_growth_rps.or(self.overfills(filling));
+        if queue_growth_rps.is_some() {
             // Response times tell how long the load is.
             answer = Answer::FAILS;
             readings.fill(Reading::default());
+        } else if filling.is_some() {
+            answer = answer.not_steady();
         }
         let enough = |onset: Onset| onset.share >= SHOWN_FROM;
         let shown = finished.onset.is_none_or(enough) || !answer.estimate;
-        let missed = readings.iter().zip(&finished.by_batch);
-        let missed =
-            missed.map(|(reading, by_batch)| (reading.fails != Some(false)).then_some(*by_batch));
         let tried = Tried {
             at: self.axis.values[at],
             word: match shown {
                 true => answer.into(),
                 false => Outcome::NotShown,
             },
-            missed: missed.collect(),
+            missed: missed(&readings, &finished.by_batch),
             readings,
             throughput_rps: run.throughput_rps,
             throughput_mb_s: run.throughput_mb_s,
@@ -90,7 +91,8 @@ impl Choice {
             utilisation_max: run.utilisation_max,
             busiest_without_spare: busy::for_requests(run)[1],
             onset: finished.onset,
-            queue_growth_rps: run.queue_growth_rps,
+            queue_growth_rps,
+            filling,
             requests: run.requests,
             failed: run.failed.values().sum(),
             wrong_blocks: wrong_blocks(run),
@@ -107,6 +109,12 @@ impl Choice {
         }
         self.tried.insert(at, tried);
         Ok(())
+    }
+
+    /// By how much a second the caches of drives fill, if that is more than these write. A load that waits for answers comes more slowly when they are full.
+    fn overfills(&self, filling: Option<Filling>) -> Option<f64> {
+        let is_open = self.point.scenario.is_open();
+        filling.filter(|_| is_open).map(|filling| filling.rps)
     }
 
     /// How it compares to the best, which holds at `hardest`.
@@ -199,6 +207,14 @@ impl Choice {
             ..reached
         }
     }
+}
+
+/// For each objective that is missed, what every batch had of misses, or its mean.
+fn missed(readings: &[Reading], by_batch: &[ByBatch]) -> Vec<Option<ByBatch>> {
+    let both = readings.iter().zip(by_batch);
+    let missed =
+        both.map(|(reading, by_batch)| (reading.fails != Some(false)).then_some(*by_batch));
+    missed.collect()
 }
 
 /// What is known of each objective where a run ended since some were surely missed.

@@ -1,5 +1,6 @@
 //! Why a choice fails where it first does: which objective and by how much, or that the queue grows; and what limits it.
 
+use super::filling::why_it_grows;
 use super::names::{name, position};
 use super::{Capacity, Reached, Reading, Tried, limit};
 use crate::number::{counted, number, times};
@@ -24,8 +25,9 @@ fn failure(capacity: &Capacity, found: &Reached) -> Option<String> {
         let all: Vec<&Objective> = capacity.objectives.iter().collect();
         let verb = if all.len() == 1 { "fails" } else { "fail" };
         return Some(format!(
-            "Under {who} {} {verb} {place} because the queue grows as long as requests come, whatever the response times are.",
-            objective::text(&all)
+            "Under {who} {} {verb} {place} because {}.",
+            objective::text(&all),
+            why_it_grows(tried)
         ));
     }
     let failed = capacity.objectives.iter().zip(&tried.readings);

@@ -12,7 +12,7 @@
 //! hardest setting that the best one holds: there both serve the same requests, and if the other one misses by more, it fails
 //! before the best one does.
 //!
-//! Cost: about fifteen runs a choice, some of them short; the number that was needed is told. Which settings are tried follows from
+//! Cost: four to fifteen runs a choice, some of them short; the number that was needed is told. Which settings are tried follows from
 //! the results alone, so neither the number of threads nor the clock changes anything.
 
 mod answer;
@@ -21,6 +21,7 @@ mod choice;
 mod columns;
 mod failures;
 mod figure;
+mod filling;
 mod limit;
 mod names;
 mod search;
@@ -44,6 +45,7 @@ use crate::doubt::Longer;
 use crate::gate::ByBatch;
 use crate::grid::{self, Point};
 use crate::load::LoadedTrace;
+use crate::measure::Filling;
 use crate::objective::{Class, Objective};
 use crate::outcome::{ChosenDrive, Role, TraceInfo, Varied};
 use crate::overload;
@@ -251,8 +253,11 @@ pub struct Tried {
     pub utilisation: f64,
     /// The same of the drive that was busiest.
     pub utilisation_max: f64,
-    /// By how many requests a second the queue grew, if it did.
+    /// By how many requests a second the queue grew, if it did; of an open load with what drives had answered and not yet written.
     pub queue_growth_rps: Option<f64>,
+    /// Write caches of drives that filled as long as requests came.
+    #[serde(skip)]
+    filling: Option<Filling>,
     /// Requests that were simulated; fewer than there are if the run ended because an objective was surely missed.
     pub requests: u64,
     /// Of these, requests that failed. They miss an objective on a percentile; a mean is of the others.

@@ -1,6 +1,7 @@
 //! A capacity in sentences, made once here and shown by every form of it.
 
 use super::failures::{failures, reached};
+use super::filling::not_steady;
 use super::names::{name, position};
 use super::{Capacity, Find, Outcome, Reached, SHOWN_FROM, Tried, Word};
 use crate::number::{counted, list, seconds, times};
@@ -23,6 +24,7 @@ pub(super) fn sentences(capacity: &Capacity, made_arrays: bool) -> (String, Vec<
     }
     details.extend(ends(capacity));
     details.extend(failures(capacity));
+    details.extend(not_steady(capacity));
     for found in capacity.choices.iter().filter(|found| found.contradicted) {
         details.push(format!(
             "Under {} the {} at a setting that is harder than one at which {} failed: what is told is the first failure.",

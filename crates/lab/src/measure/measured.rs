@@ -4,7 +4,9 @@ use nearslot_core::metrics::Histogram;
 use nearslot_core::units::Instant;
 
 use super::interval::{Responses, times};
-use super::{BATCHES, Basis, Estimate, ReadFirst, Recorded, Recorder, Starved, TooFew, busy};
+use super::{
+    BATCHES, Basis, Estimate, Filling, ReadFirst, Recorded, Recorder, Starved, TooFew, busy,
+};
 use crate::objective::Class;
 use crate::outcome::{Run, Times};
 
@@ -66,6 +68,11 @@ impl Measured {
     /// The arrival from which on it was looked at whether the queue grew.
     pub(crate) fn growth_from(&self) -> Instant {
         self.recorder.telling().noted[0].at
+    }
+
+    /// Write caches of drives that filled as long as requests came, if the queue itself did not grow.
+    pub(crate) fn filling(&self) -> Option<Filling> {
+        self.recorder.telling().filling()
     }
 
     /// Requests of the warm-up that took far longer than all that were measured, if there are any.

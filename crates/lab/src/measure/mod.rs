@@ -7,7 +7,8 @@
 //! throughput; percentiles of response times take them for requests that were never answered. O(1) per request, nothing allocated.
 //!
 //! A queue that grew is told by its length at five arrivals, from the first measured one to the last: if it grew from each to
-//! the next by at least [`GROWTH_MIN`] of the requests that came between, the drives did not keep up. Where faults begin at an
+//! the next by at least [`GROWTH_MIN`] of the requests that came between, the drives did not keep up. If it did not, but did
+//! together with what the drives have answered and not yet written, their write caches hide that they do not keep up, until they are full. Where faults begin at an
 //! instant of their own, these are the arrivals from the last such instant on, if there are enough of them ([`BEHIND_SHARE`]): what comes before
 //! says nothing of drives on which that fault has happened.
 
@@ -33,13 +34,14 @@ pub(crate) mod traced;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use nearslot_core::contract::Drive;
 use nearslot_core::ids::DriveId;
-use nearslot_core::io::{Command, DriveDone, Origin};
+use nearslot_core::io::{Command, DriveDone, Origin, Owed};
 use nearslot_core::metrics::Histogram;
 use nearslot_core::op::{Cost, Failure, Op};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::stack::Stack;
-use nearslot_core::units::{Duration, Instant};
+use nearslot_core::units::{Blocks, Duration, Instant};
 
 pub use basis::Basis;
 pub use interval::half_width;
@@ -125,8 +127,26 @@ struct Level {
     at: Instant,
     /// Reads and writes that are in the system.
     waiting: u64,
+    owed: Owing,
     /// Reads and writes that have come so far.
     came: u64,
+}
+
+/// Writes that drives have answered and not yet written, in requests of the load. One may be several on the drives, as copies and parity are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Owing {
+    writes: u64,
+    /// How many their caches have room for, if that is known.
+    room: Option<u64>,
+}
+
+/// Write caches of drives that fill as long as requests come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Filling {
+    /// By how many requests a second.
+    pub(crate) rps: f64,
+    /// How many requests it would take to fill them, if that is known.
+    pub(crate) full_after: Option<u64>,
 }
 
 /// The length of the queue at some arrivals, from one of them to the last.
@@ -165,19 +185,40 @@ impl Levels {
 
     /// By how many reads and writes a second it grew, if it grew all the time.
     fn growth_rps(&self) -> Option<f64> {
+        self.growth(|level| level.waiting)
+    }
+
+    /// What drives owe, if the queue did not grow by itself but did with that.
+    fn filling(&self) -> Option<Filling> {
+        let rps = self.growth(|level| level.waiting + level.owed.writes)?;
+        let [.., last] = self.noted;
+        // One that is nearly full has nothing to tell of that.
+        let room = last
+            .owed
+            .room
+            .filter(|room| last.owed.writes * 10 < room * 9);
+        let times = room.map(|room| room as f64 / last.owed.writes.max(1) as f64);
+        self.growth_rps().is_none().then_some(Filling {
+            rps,
+            full_after: times.map(|times| (times * last.came as f64) as u64),
+        })
+    }
+
+    /// By how much a second something at all levels grew, if it grew from each to the next.
+    fn growth(&self, of: fn(&Level) -> u64) -> Option<f64> {
         // Fewer arrivals than levels tell nothing.
         if self.count < LEVELS {
             return None;
         }
         let grew = |pair: &[Level]| {
             let least = GROWTH_MIN * (pair[1].came - pair[0].came) as f64;
-            pair[1].waiting as f64 - pair[0].waiting as f64 >= least.max(1.0)
+            of(&pair[1]) as f64 - of(&pair[0]) as f64 >= least.max(1.0)
         };
         let [first, .., last] = self.noted;
         let seconds = last.at.since(first.at).0 as f64 / 1e9;
-        let long = last.waiting >= GROWTH_QUEUE_MIN && seconds > 0.0;
+        let long = of(&last) >= GROWTH_QUEUE_MIN && seconds > 0.0;
         let grows = long && self.noted.windows(2).all(grew);
-        grows.then(|| (last.waiting - first.waiting) as f64 / seconds)
+        grows.then(|| (of(&last) - of(&first)) as f64 / seconds)
     }
 }
 
@@ -213,6 +254,11 @@ pub struct Recorder {
     queue_max: u64,
     /// Reads and writes that have come.
     came: u64,
+    /// Of these, writes; and blocks that drives were told to write.
+    writes_came: u64,
+    sent: u64,
+    /// When it was looked at last.
+    owed: Owing,
     /// Requests in the system, integrated over the time of the measured part.
     request_ns: u128,
     integrated: Instant,
@@ -300,6 +346,9 @@ impl Recorder {
             bytes: 0,
             in_system: 0,
             came: 0,
+            writes_came: 0,
+            sent: 0,
+            owed: Owing::default(),
             present: [0; Op::ALL.len()],
             queue_max: 0,
             request_ns: 0,
@@ -392,6 +441,7 @@ impl Recorder {
         let level = Level {
             at: now,
             waiting: self.present[Op::Read as usize] + self.present[Op::Write as usize],
+            owed: self.owed,
             came: self.came,
         };
         for levels in [&mut self.levels, &mut self.behind] {
@@ -399,6 +449,31 @@ impl Recorder {
                 levels.note(level, self.window.requests);
             }
         }
+    }
+
+    /// How many writes of the load the drives owe.
+    fn owing(&self, now: Instant, drives: &[Box<dyn Drive>]) -> Owing {
+        let writes = |blocks: Blocks| {
+            let writes = u128::from(blocks.0) * u128::from(self.writes_came);
+            (writes / u128::from(self.sent.max(1))) as u64
+        };
+        let owed = drives.iter().map(|drive| drive.owes(now));
+        let sum = owed.reduce(|sum, owed| Owed {
+            blocks: sum.blocks + owed.blocks,
+            room: sum.room.zip(owed.room).map(|(sum, room)| sum + room),
+        });
+        let Owed { blocks, room } = sum.unwrap_or_default();
+        Owing {
+            writes: writes(blocks),
+            room: room.map(writes),
+        }
+    }
+
+    /// Whether the length of the queue is to be noted at the arrival of this request.
+    #[inline]
+    fn is_noted(&self, now: Instant, number: u64) -> bool {
+        let due = number >= self.levels.next.min(self.behind.next) || now >= self.faults_begin;
+        due && number >= self.window.warmup
     }
 
     fn operations_by_name(&self) -> BTreeMap<String, u64> {
@@ -487,18 +562,25 @@ fn by_name<const N: usize>(names: [&str; N], counts: [u64; N]) -> BTreeMap<Strin
 
 impl Observer for Recorder {
     #[inline]
+    fn comes(&mut self, request: &Request, _stack: &Stack, drives: &[Box<dyn Drive>]) {
+        if self.is_noted(request.arrived, request.id.0) {
+            self.owed = self.owing(request.arrived, drives);
+        }
+    }
+
+    #[inline]
     fn arrived(&mut self, now: Instant, request: &Request) {
         self.integrate(now);
         self.in_system += 1;
         self.present[request.op as usize] += 1;
         self.came += u64::from(matches!(request.op, Op::Read | Op::Write));
+        self.writes_came += u64::from(request.op == Op::Write);
         self.queue_max = self.queue_max.max(self.in_system);
         if self.since.is_none() && request.id.0 >= self.window.warmup {
             self.begin(now);
         }
         let number = request.id.0;
-        let noted = number >= self.levels.next.min(self.behind.next) || now >= self.faults_begin;
-        if noted && number >= self.window.warmup {
+        if self.is_noted(now, number) {
             self.note_levels(now, number);
         }
         if let Some(series) = &mut self.series {
@@ -518,9 +600,12 @@ impl Observer for Recorder {
         self.integrate(now);
         let spare = is_spare(origin, || stack.waiting_on(drive));
         self.in_flight[drive.index()].begin(now, spare);
-        if command.op == Op::Write && origin.request.is_some() && self.since.is_some() {
-            self.writes_begun.all += 1;
-            self.writes_begun.read += u64::from(origin.carries.is_some());
+        if command.op == Op::Write {
+            self.sent += command.len.0;
+            if origin.request.is_some() && self.since.is_some() {
+                self.writes_begun.all += 1;
+                self.writes_begun.read += u64::from(origin.carries.is_some());
+            }
         }
         if let Some(series) = &mut self.series {
             series.started(now, drive, command, origin);

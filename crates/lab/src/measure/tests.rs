@@ -130,8 +130,35 @@ fn level(second: u64, waiting: u64) -> Level {
     Level {
         at: Instant(second * 1_000_000_000),
         waiting,
+        owed: Owing::default(),
         came: 1_000 * second,
     }
+}
+
+/// What write caches hide is told where the queue itself does not grow, with how many requests fill them, unless they nearly are.
+#[test]
+fn caches_that_fill_are_no_queue_and_are_told() {
+    let told = |owed: [u64; LEVELS], room: Option<u64>, waiting: u64| {
+        let mut levels = Levels::from(0);
+        for (second, writes) in owed.into_iter().enumerate() {
+            let second = second as u64;
+            let level = Level {
+                owed: Owing { writes, room },
+                ..level(second, waiting * second)
+            };
+            levels.note(level, 100_000);
+        }
+        let full_after = levels.filling().map(|filling| filling.full_after);
+        (levels.growth_rps().is_some(), full_after)
+    };
+    let fills = [0, 100, 200, 300, 400];
+    assert_eq!(told(fills, Some(800), 0), (false, Some(Some(8_000))));
+    assert_eq!(told(fills, Some(410), 0), (false, Some(None)));
+    assert_eq!(told(fills, None, 0), (false, Some(None)));
+    // It has not become fuller at the end; by less than 2 %; the queue grows itself.
+    assert_eq!(told([0, 100, 200, 300, 300], None, 0), (false, None));
+    assert_eq!(told([0, 19, 38, 57, 76], None, 0), (false, None));
+    assert_eq!(told(fills, None, 50), (true, None));
 }
 
 #[test]

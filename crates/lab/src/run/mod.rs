@@ -31,7 +31,7 @@ use crate::measure::declared;
 use crate::measure::recovery;
 use crate::measure::series::{self, Timeseries};
 use crate::measure::traced;
-use crate::measure::{Basis, Estimate, Measured, Recorder, TooFew, Window};
+use crate::measure::{Basis, Estimate, Filling, Measured, Recorder, TooFew, Window};
 use crate::memo::Stoppable;
 use crate::number::counted;
 use crate::objective::{Class, Objective};
@@ -290,6 +290,8 @@ pub(crate) struct Finished {
     pub(crate) lost: Vec<Warning>,
     /// When its faults begin; `None` if none comes at an instant of its own, or it ended early.
     pub(crate) onset: Option<Onset>,
+    /// Write caches of its drives that filled as long as requests came.
+    pub(crate) filling: Option<Filling>,
     /// Commands that its drives have no times of.
     pub(crate) longer: Longer,
 }
@@ -387,6 +389,7 @@ fn run(
         warnings,
         lost,
         onset,
+        filling: seen.filling,
         longer: Longer::of(&scenario.drive.name, &drives),
         parts,
         run,

@@ -12,6 +12,7 @@ use nearslot_core::units::{BLOCK_BYTES, Duration, Instant};
 
 use self::arrays::degraded;
 use self::cut::cut;
+use self::filling::filling;
 use self::logs::gave_up;
 use self::partial_chunks::partial_chunks;
 use self::places::without_places;
@@ -32,6 +33,7 @@ use crate::workload::Tally;
 
 mod arrays;
 mod cut;
+mod filling;
 mod logs;
 mod partial_chunks;
 mod places;
@@ -208,9 +210,10 @@ pub(super) fn warnings(
         );
         warnings.push(Warning::new(WarningKind::Saturated, text).of_run(&run.label));
     }
+    warnings.extend(filling(&run.label, seen.filling));
     warnings.extend(starved(&run.label, seen.starved));
     warnings.extend(never_full(&run.label, depth, count));
-    warnings.extend(partial_chunks(run, seen.held, seen.read_first));
+    warnings.extend(partial_chunks(run, &seen));
     warnings.extend(of_buffer(run));
     warnings.extend(gave_up(run));
     warnings.extend(cut(run));

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use crate::contract::{Drive, Faults};
 use crate::fault::{Decay, Fate, MEASURES};
 use crate::ids::DriveId;
-use crate::io::{Command, DriveDone, Extrapolated, Unwritten};
+use crate::io::{Command, DriveDone, Extrapolated, Owed, Unwritten};
 use crate::measure::Tell;
 use crate::op::{Cost, Failure, Op, Status};
 use crate::units::{Blocks, Duration, Instant};
@@ -329,6 +329,10 @@ impl Drive for FaultyDrive {
     /// Of what the drive inside would lose, so more than what this one has said is done.
     fn volatile(&self, now: Instant, out: &mut Vec<Unwritten>) {
         self.inner.volatile(now, out);
+    }
+
+    fn owes(&self, now: Instant) -> Owed {
+        self.inner.owes(now)
     }
 
     fn extrapolated(&self) -> &[Extrapolated] {

@@ -18,7 +18,7 @@ use super::firmware::{Firmware, WriteBehind};
 use super::mech::Mechanics;
 use crate::contract::{Arm, Drive, Geometry, Oracle};
 use crate::freemap::FreeMap;
-use crate::io::{Command, DriveDone, Unwritten};
+use crate::io::{Command, DriveDone, Owed, Unwritten};
 use crate::offer::Legal;
 use crate::op::{Op, Status};
 use crate::position::{
@@ -74,6 +74,16 @@ impl Drive for CompleteDrive {
         let mut resting = self.controller.clone();
         resting.rest_until(now.max(resting.now));
         out.extend(resting.unwritten());
+    }
+
+    /// While a command runs, what there is at its end.
+    fn owes(&self, now: Instant) -> Owed {
+        if self.running.is_some() {
+            return self.controller.owes();
+        }
+        let mut resting = self.controller.clone();
+        resting.rest_until(now.max(resting.now));
+        resting.owes()
     }
 }
 

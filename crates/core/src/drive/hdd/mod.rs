@@ -112,16 +112,11 @@ impl HddBlueprint {
             }
             _ => HddBlueprint::new(&parameters),
         }?;
-        let overhead_ms = knobs.number("overhead_ms");
-        if overhead_ms > 0.0 && blueprint.firmware.is_some() {
-            let allowed = "0 with model = complete, whose overheads are in the drive's file";
-            return Err(ConfigError::value(
-                "overhead_ms",
-                &overhead_ms.to_string(),
-                allowed,
-            ));
+        if blueprint.firmware.is_some() {
+            let allowed = "left out with model = complete, whose overheads are in the drive's file";
+            knobs.check_idle([&OVERHEAD].into_iter(), allowed)?;
         }
-        blueprint.overhead = Duration::from_ms_f64(overhead_ms);
+        blueprint.overhead = Duration::from_ms_f64(knobs.number(OVERHEAD.name));
         if let (WriteCache::Protected, Some(firmware)) = (cache, &mut blueprint.firmware) {
             *firmware = Arc::new(Firmware::clone(firmware).protected());
         }
@@ -403,6 +398,13 @@ impl Arm for ExactOracle {
     }
 }
 
+const OVERHEAD: Knob = Knob::number(
+    "overhead_ms",
+    0.0,
+    0.0..=1_000.0,
+    "model = mechanical: what every command takes before it moves the arm",
+);
+
 pub(super) static KIND: Kind = Kind {
     name: "hdd",
     summary: "a disk with a moving arm: zones, skews, defects, measured seek curve, rotation",
@@ -415,12 +417,7 @@ pub(super) static KIND: Kind = Kind {
             "complete: with buffer, bus and overheads; mechanical: arm and platters only; auto: complete if the \
              drive's file has a [buffer]",
         ),
-        Knob::number(
-            "overhead_ms",
-            0.0,
-            0.0..=1_000.0,
-            "model = mechanical: what every command takes before it moves the arm",
-        ),
+        OVERHEAD,
         Knob::choice(
             "layout",
             "real",
@@ -436,13 +433,7 @@ pub(super) static KIND: Kind = Kind {
             "commands that the drive holds and sorts by itself; 1 is a drive without a queue; the default is what the drive's file says, if it \
              says so",
         ),
-        Knob::text(
-            queued::SCHED_KNOB,
-            queued::SCHED_DEFAULT,
-            |word| !word.is_empty(),
-            "a scheduler; in a table or a file also with settings, such as aged_satf:weight_ms_per_s=3",
-            "queue_depth above 1: how the drive sorts them",
-        ),
+        queued::SCHED_KNOB,
         zoned::ZONE_BLOCKS,
         zoned::CAPACITY,
         zoned::CONVENTIONAL,

@@ -99,6 +99,16 @@ impl Buffer {
             .filter(|entry| self.entries[*entry as usize].waits)
     }
 
+    /// For how many units there is room.
+    pub(super) fn room(&self) -> u32 {
+        self.room
+    }
+
+    /// Units that are here, those that are being programmed among them.
+    pub(super) fn held(&self) -> u32 {
+        self.held
+    }
+
     /// Units that wait.
     pub(super) fn waiting(&self) -> u32 {
         self.waiting

@@ -16,10 +16,10 @@ use super::geometry::Geometry;
 use super::medium::{Medium, News, Plan};
 use crate::agenda::Agenda;
 use crate::contract::Drive;
-use crate::io::{Command, DriveDone, Unwritten, WriteCache};
+use crate::io::{Command, DriveDone, Owed, Unwritten, WriteCache};
 use crate::measure::Tell;
 use crate::op::Op;
-use crate::units::{Duration, Instant, Pba};
+use crate::units::{Blocks, Duration, Instant, Pba};
 
 /// What the host sees of a drive.
 #[derive(Clone, Copy, Debug)]
@@ -449,6 +449,18 @@ impl Drive for SsdDrive {
     fn volatile(&self, _now: Instant, out: &mut Vec<Unwritten>) {
         if self.host.cache.may_lose() {
             self.medium.buffer.unwritten(self.shape.unit_blocks, out);
+        }
+    }
+
+    fn owes(&self, _now: Instant) -> Owed {
+        if self.host.cache == WriteCache::Off {
+            return Owed::default();
+        }
+        let buffer = &self.medium.buffer;
+        let blocks = |units: u32| Blocks(u64::from(units) * u64::from(self.shape.unit_blocks));
+        Owed {
+            blocks: blocks(buffer.held()),
+            room: Some(blocks(buffer.room())),
         }
     }
 

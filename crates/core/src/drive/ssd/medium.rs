@@ -90,12 +90,14 @@ pub(super) struct Plan {
     pub(super) reads_unwritten: bool,
     /// Units that the buffer has room for, and pages that leave it at a time.
     pub(super) buffer: (u32, u32),
+    /// Whether the buffer is full at first.
+    pub(super) is_pressed: bool,
 }
 
 impl Medium {
     pub(super) fn new(plan: &Plan) -> Medium {
         let shape = plan.shape;
-        Medium {
+        let mut medium = Medium {
             map: Map::new(shape, plan.initial.clone()),
             map_cache: plan
                 .map_lines
@@ -115,7 +117,20 @@ impl Medium {
             reads_unwritten: plan.reads_unwritten,
             flushing: None,
             shape,
+        };
+        if plan.is_pressed {
+            medium.press(&plan.initial);
         }
+        medium
+    }
+
+    /// The buffer has all that it has room for, and what makes a page is on its way.
+    fn press(&mut self, initial: &Initial) {
+        let all = self.whole();
+        for unit in initial.buffered(self.buffer.room()) {
+            self.buffer.put(unit, all);
+        }
+        self.write_out(Instant::ZERO);
     }
 
     /// The place where a unit is read.

@@ -91,10 +91,14 @@ impl SsdBlueprint {
             _ => State::Full,
         };
         check_zones(knobs, state, unit)?;
+        if parameters.suspension.is_none() {
+            let allowed = "left out, as the drive's file has no [suspension]";
+            knobs.check_idle([&SUSPENSION].into_iter(), allowed)?;
+        }
         let cache = chosen_cache(knobs, &parameters)?;
         let kept = parameters.cache.as_ref();
         let room = kept.map_or(0, |cache| cache.kib / parameters.map_kib);
-        let times = parameters.times(knobs.flag("suspension"));
+        let times = parameters.times(knobs.flag(SUSPENSION.name));
         let host = &parameters.host;
         let depth = match knobs.integer(DEPTH_KNOB) as u32 {
             0 => parameters.queue_depth,
@@ -124,6 +128,7 @@ impl SsdBlueprint {
                 by_address,
                 reads_unwritten: parameters.unwritten == Unwritten::Flash,
                 buffer: (room, kept.map_or(0, |cache| cache.pages_at_once)),
+                is_pressed: state == State::Saturated && cache != WriteCache::Off,
             },
         })
     }
@@ -201,6 +206,12 @@ impl Blueprint for SsdBlueprint {
         Box::new(self.clone())
     }
 
+    fn pressed(&self) -> Box<dyn Blueprint> {
+        let mut pressed = self.clone();
+        pressed.plan.is_pressed = self.host.cache != WriteCache::Off;
+        Box::new(pressed)
+    }
+
     fn revolution(&self) -> Option<Duration> {
         None
     }
@@ -213,6 +224,12 @@ impl Blueprint for SsdBlueprint {
         flat::tracks(self.capacity, slot)
     }
 }
+
+const SUSPENSION: Knob = Knob::flag(
+    "suspension",
+    true,
+    "whether programs and erases are stopped for reads, if the drive's file has a [suspension]",
+);
 
 pub(super) static KIND: Kind = Kind {
     name: "ssd",
@@ -233,11 +250,7 @@ pub(super) static KIND: Kind = Kind {
             0.0..=90.0,
             "how much of the capacity the host leaves alone, which is over-provisioning then",
         ),
-        Knob::flag(
-            "suspension",
-            true,
-            "whether programs and erases are stopped for reads, if the drive's file has a [suspension]",
-        ),
+        SUSPENSION,
         Knob::integer(
             DEPTH_KNOB,
             0,

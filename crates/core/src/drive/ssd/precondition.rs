@@ -15,7 +15,7 @@
 //! *saturated*: the same without a pause. A plane has as many free blocks as make collection urgent. Where the host then waits for a free block, it has one
 //! more, unless collection is urgent as soon as it begins. Another block is begun. How many pages of that are written goes evenly from none to nearly all over the planes: else all would run out of free pages
 //! at the same time, and the drive would stop.
-//! What was written to those begun blocks counts as overwritten since.
+//! What was written to those begun blocks counts as overwritten since. The write cache, if there is one, is full: to begin with an empty one is to begin with a pause.
 
 use super::geometry::Geometry;
 use super::thresholds::Thresholds;
@@ -83,6 +83,12 @@ impl Initial {
             }
             State::Empty | State::Full | State::Random => 0,
         }
+    }
+
+    /// So many units that the write cache has, which are to be written again; all if there are not so many. They may be any: the last ones of the drive lie together in
+    /// the map, and take little memory there.
+    pub(super) fn buffered(&self, room: u32) -> std::ops::Range<u32> {
+        self.shape.capacity.saturating_sub(room)..self.shape.capacity
     }
 
     /// Blocks of a plane that are full, from the first on.

@@ -53,6 +53,7 @@ fn plan(state: State, buffer: (u32, u32)) -> Plan {
         by_address: false,
         reads_unwritten: false,
         buffer,
+        is_pressed: false,
     }
 }
 
@@ -208,6 +209,30 @@ fn a_discard_frees_whole_units() {
     drive.medium().map.audit();
 }
 
+/// What a write finds of a cache that is full is what the drive does when it is written to without a pause.
+#[test]
+fn a_write_to_a_full_cache_waits_for_a_page_to_leave_it() {
+    let plan = plan(State::Full, (16, 1));
+    let pressed = Plan {
+        is_pressed: true,
+        ..plan.clone()
+    };
+    let (link, program) = (1_024 + 7_000, 10_240 + 400_000);
+    for (plan, owed, expected) in [(plan, 0, link), (pressed, 16 * 8, program + 7_000)] {
+        let mut drive = SsdDrive::new(&plan, host(WriteCache::Protected));
+        let owes = |drive: &SsdDrive| drive.owes(Instant::ZERO).blocks.0;
+        assert_eq!(drive.owes(Instant::ZERO).room, Some(Blocks(128)));
+        assert_eq!(owes(&drive), owed);
+        let ended = ends(&mut drive, Instant::ZERO, &[(Op::Write, 80, 8)])[0];
+        assert_eq!(ended, expected);
+        let held = if owed > 0 { owed } else { 8 };
+        assert_eq!(owes(&drive), held);
+        settle(&mut drive);
+        assert_eq!(owes(&drive), 0);
+        drive.medium().map.audit();
+    }
+}
+
 /// Random commands, several at a time, until `count` have ended.
 fn churn(drive: &mut SsdDrive, seed: u64, count: u32) {
     let mut rng = Rng::stream(seed, "churn");
@@ -254,6 +279,7 @@ fn nothing_is_lost_or_counted_wrong_whatever_comes() {
             plan.shape.units = 2;
             plan.shape.capacity = 4 * 8 * 16;
             plan.initial = Initial::new(state, plan.shape, false, TWO);
+            plan.is_pressed = seed % 2 == 1;
             let mut drive = SsdDrive::new(&plan, host(*cache));
             churn(&mut drive, seed as u64, 6_000);
             settle(&mut drive);

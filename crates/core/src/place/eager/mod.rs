@@ -366,6 +366,7 @@ impl Placement for EagerCopies {
             drives: self.geometry.drives(),
             spared: u16::from(self.geometry.copies) - 1,
             chunk: self.chunk,
+            kept: Some(self.chunk),
             stripe: self.chunk,
             spare_time: true,
             offers: false,

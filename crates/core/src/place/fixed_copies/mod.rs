@@ -495,6 +495,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
             drives: self.layout.drives(),
             spared: self.spared(),
             chunk,
+            kept: Some(chunk),
             stripe: chunk,
             spare_time: true,
             offers: false,

@@ -359,6 +359,7 @@ impl Placement for Raid5 {
             spared: 1,
             // Two writes to a row would change the same parity.
             chunk: stripe,
+            kept: None,
             stripe,
             spare_time: true,
             offers: false,

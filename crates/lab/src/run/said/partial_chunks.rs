@@ -8,6 +8,7 @@ use nearslot_core::contract::Placement;
 use nearslot_core::op::Op;
 use nearslot_core::registry::Kind;
 
+use super::Seen;
 use crate::measure::ReadFirst;
 use crate::number::{grouped, number};
 use crate::outcome::Run;
@@ -15,17 +16,14 @@ use crate::warning::{Warning, WarningKind};
 
 /// From this share on, it is told.
 const SHARE: f64 = 0.05;
-/// KiB of a chunk of copies at fixed places, which have no setting for it.
-const FIXED_KIB: u64 = 4;
 
 /// That many writes of a run waited for another write of their chunk, which so many did, or had to read the rest of it first.
-pub(super) fn partial_chunks(run: &Run, held: u64, read_first: ReadFirst) -> Option<Warning> {
-    let place = &run.config[<dyn Placement as Kind>::CARD.key];
-    let name = place["name"].as_str()?;
-    let kib = match name {
-        "mirror" | "sr_array" => FIXED_KIB,
-        _ => place["chunk_kib"].as_u64()?,
-    };
+pub(super) fn partial_chunks(run: &Run, seen: &Seen) -> Option<Warning> {
+    let Seen {
+        held, read_first, ..
+    } = *seen;
+    let name = run.config[<dyn Placement as Kind>::CARD.key]["name"].as_str()?;
+    let kib = seen.kept?.bytes() / 1_024;
     let writes = run.operations.get(Op::Write.name()).copied().unwrap_or(0);
     let ReadFirst { all, read } = read_first;
     let told = [

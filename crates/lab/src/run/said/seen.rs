@@ -1,17 +1,20 @@
 //! What was seen of a run that is in none of its numbers, and decides what is said beside them.
 
 use nearslot_core::stack::Stack;
-use nearslot_core::units::Instant;
+use nearslot_core::units::{Blocks, Instant};
 
-use crate::measure::{Measured, ReadFirst, Starved};
+use crate::measure::{Filling, Measured, ReadFirst, Starved};
 
 /// What was seen of a run that is in none of its numbers.
 #[derive(Clone, Copy)]
 pub(in crate::run) struct Seen {
     /// From when on its queue was looked at, if faults begin then.
     pub(super) late: Option<Instant>,
+    pub(in crate::run) filling: Option<Filling>,
     pub(super) starved: Option<Starved>,
     pub(super) read_first: ReadFirst,
+    /// Blocks of which copies are kept as one.
+    pub(super) kept: Option<Blocks>,
     /// Writes of a part of a chunk that waited for another write of it.
     pub(super) held: u64,
 }
@@ -21,8 +24,10 @@ impl Seen {
     pub(in crate::run) fn of(measured: &Measured, stack: &Stack, begin: Option<Instant>) -> Seen {
         Seen {
             late: begin.filter(|begin| *begin <= measured.growth_from()),
+            filling: measured.filling(),
             starved: measured.starved(),
             read_first: measured.read_first(),
+            kept: stack.kept(),
             held: stack.held_in_chunks(),
         }
     }

@@ -191,6 +191,8 @@ fn knobs_of(rng: &mut Rng, drive: &str) -> String {
     let knobs = kind.expect("a kind of the table").knobs.iter();
     let knobs: Vec<Knob> = knobs
         .filter(|knob| knob.name != CACHE_KNOB || buffered)
+        .filter(|knob| knob.name != "suspension" || drive.contains("\nsuspension = "))
+        .filter(|knob| knob.name != "credits_full" || drive.contains("credits = "))
         .filter(|knob| !zoned::KNOBS.iter().any(|other| other.name == knob.name))
         .cloned()
         .collect();
@@ -408,7 +410,7 @@ fn settings(rng: &mut Rng, knobs: &[Knob], share: f64) -> String {
         let cap = cap.map_or(f64::INFINITY, |(_, cap)| *cap);
         // Without a queue there is nothing to sort, without map sectors nowhere to put them, only a log has a home, one unit has one context, one array has every turn,
         // units need all the room there is, and stripes hold whole units.
-        let idle = knob.name == SCHED_KNOB && !text.contains(DEPTH_KNOB)
+        let idle = knob.name == SCHED_KNOB.name && !text.contains(DEPTH_KNOB)
             || knob.name == "map_tracks" && !text.contains("map=virtual_log")
             || knob.name == "targets_ms"
             || knob.name == "extent_stripes" && !text.contains(":arrays=")
@@ -446,7 +448,7 @@ fn value(rng: &mut Rng, knob: &Knob, cap: f64) -> String {
             one(rng, &[*min, max, between, whole, whole]).to_string()
         }
         KnobKind::Choice { options, .. } => one(rng, options).to_owned(),
-        KnobKind::Text { .. } if knob.name == SCHED_KNOB => {
+        KnobKind::Text { .. } if knob.name == SCHED_KNOB.name => {
             let parts = Of::<dyn Scheduler>::KIND.parts();
             parts[rng.below(parts.len() as u64) as usize]
                 .name

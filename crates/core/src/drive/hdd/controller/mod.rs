@@ -28,10 +28,10 @@ use super::access::{Access, Stage};
 use super::buffer::{Buffer, Choice, Match};
 use super::firmware::Firmware;
 use super::mech::Mechanics;
-use crate::io::{Command, Unwritten, WriteCache};
+use crate::io::{Command, Owed, Unwritten, WriteCache};
 use crate::op::{Cost, Op};
 use crate::position::ArmPosition;
-use crate::units::{Duration, Instant, Pba};
+use crate::units::{Blocks, Duration, Instant, Pba};
 
 pub(super) use data::{Coming, passes};
 pub(super) use freed::{Freed, Trial};
@@ -308,6 +308,15 @@ impl Controller {
         any.then(|| self.buffer.runs_unwritten())
             .into_iter()
             .flatten()
+    }
+
+    /// What has been written and is not on the medium yet. Each of its segments may be full or not.
+    pub(super) fn owes(&self) -> Owed {
+        let runs = self.buffer.runs_unwritten().map(|run| run.len.0);
+        Owed {
+            blocks: Blocks(runs.sum()),
+            room: None,
+        }
     }
 
     /// Everything acknowledged goes to the medium, if it is not safe where it is. The command takes the overhead of a write.

@@ -1,0 +1,116 @@
+//! Write caches hide the drives from short loads. What is found with few requests must hold with many, and of drives that keep up nothing is said.
+
+use super::*;
+
+fn flash(workload: &str, state: &str) -> Scenario {
+    let drive = format!("nvme-tlc-1tb:precondition={state}");
+    synthetic(workload, &[("drive", &drive), ("sched", "fcfs")])
+}
+
+/// What is found of writes at random.
+fn writes(load: &str, state: &str, (slo, find): (&str, Find)) -> Capacity {
+    let base = flash(&format!("{load}:read_share=0"), state);
+    let coarse = How {
+        resolution_percent: 5.0,
+        ..how(slo, find)
+    };
+    found(&points(&base, &[]), &coarse)
+}
+
+/// The cache has room for 8,192 writes. As it was empty, 10,000 requests held at five times the rate that 60,000 hold of flash that is full.
+#[test]
+fn few_requests_find_no_more_than_many() {
+    for state in ["saturated", "full"] {
+        let of = |requests: u64| {
+            let asked = ("write p99 < 20 ms", Find::Rate);
+            let found = writes(&format!("poisson:requests={requests}"), state, asked);
+            found.choices[0].surely_holds.unwrap()
+        };
+        let (few, many) = (of(10_000), of(60_000));
+        assert!((0.9..1.1).contains(&(few / many)), "{state}: {few} {many}");
+    }
+}
+
+/// A loop that waits for answers is slower when the cache is full: it may hold nevertheless, but not surely.
+#[test]
+fn of_a_loop_that_fills_a_cache_nothing_is_sure() {
+    let asked = ("write p99 < 0.2 ms", Find::Depth);
+    let found = writes("iometer:requests=4000", "full", asked);
+    let choice = &found.choices[0];
+    let (surely, holds) = (choice.surely_holds.unwrap(), choice.holds.unwrap());
+    assert!(surely < 12.0 && holds > 100.0, "{surely} {holds}");
+    let said = found.details.join(" ");
+    let words = "the drives are not steady at depth";
+    assert!(said.contains(words), "{said}");
+    assert!(said.contains("and are full after about 1"), "{said}");
+}
+
+#[test]
+fn an_open_load_that_fills_a_cache_is_more_than_the_drives_write() {
+    let asked = ("write p99 < 20 ms", Find::Rate);
+    let found = writes("poisson:requests=10000", "full", asked);
+    let choice = &found.choices[0];
+    let failed = choice
+        .tried
+        .iter()
+        .find(|tried| Some(tried.at) == choice.fails);
+    let failed = failed.unwrap();
+    assert_eq!(failed.word, Outcome::SurelyFails);
+    assert!(failed.queue_growth_rps.is_some() && !failed.ended_early);
+    let said = found.details.join(" ");
+    let words = "because the drives write less than comes: their write caches fill as long as requests come and are full after about";
+    assert!(said.contains(words), "{said}");
+}
+
+/// Of these runs, who warns that caches filled.
+fn filled(loads: &[(&str, &str, f64, u64)]) -> Vec<bool> {
+    let warns = |(drive, share, rate, requests): &(&str, &str, f64, u64)| {
+        let load = format!("poisson:read_share={share}:rate_rps={rate}:requests={requests}");
+        let base = synthetic(&load, &[("drive", drive), ("sched", "fcfs")]);
+        let wanted = Wanted {
+            overload: Overload::Run,
+            ..Wanted::default()
+        };
+        let results = compare(&points(&base, &[]), None, &wanted, &Control::default()).unwrap();
+        let mut kinds = results.warnings.iter().map(|warning| warning.kind);
+        kinds.any(|kind| kind == WarningKind::FillingCaches)
+    };
+    loads.iter().map(warns).collect()
+}
+
+#[test]
+fn of_drives_that_keep_up_nothing_is_said() {
+    let keep_up = [
+        ("nvme-tlc-1tb", "0", 300_000.0, 20_000),
+        ("nvme-tlc-1tb:precondition=empty", "0.5", 300_000.0, 5_000),
+        ("nvme-tlc-1tb:precondition=saturated", "0", 50_000.0, 20_000),
+        ("nvme-tlc-1tb:cache=off", "0", 300_000.0, 5_000),
+        ("modern-20tb", "0", 100.0, 1_000),
+        ("modern-20tb", "0", 200.0, 4_000),
+        ("desktop-7200-90mb", "0.3", 60.0, 2_000),
+        ("hp-c2247a", "0", 20.0, 1_000),
+    ];
+    assert_eq!(filled(&keep_up), [false; 8]);
+    let hidden = [
+        ("nvme-tlc-1tb", "0", 800_000.0, 15_000),
+        ("nvme-tlc-1tb:cache=protected", "0", 800_000.0, 15_000),
+    ];
+    assert_eq!(filled(&hidden), [true; 2]);
+}
+
+/// It is said of a full cache what drives can do, whatever their state is: 475,000 and 73,000 writes a second, and not the million that the link takes.
+#[test]
+fn what_drives_can_do_is_not_what_their_caches_take() {
+    for (state, truth) in [("full", 475_000.0), ("saturated", 72_500.0)] {
+        let base = flash("poisson:read_share=0:requests=5000:rate_rps=20000", state);
+        let wanted = Wanted::default();
+        let results = compare(&points(&base, &[]), None, &wanted, &Control::default()).unwrap();
+        let demand = results.runs[0].demand.as_ref().unwrap();
+        let ratio = demand.ability_rps / truth;
+        assert!(
+            (0.88..1.05).contains(&ratio),
+            "{state}: {}",
+            demand.ability_rps
+        );
+    }
+}
