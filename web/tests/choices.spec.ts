@@ -191,5 +191,10 @@ test("a choice that failed many requests has no bar, and does not set the axis",
   const failed = await bars(file);
   expect(failed.found).toEqual([usual.found[0] - 1, usual.found[1]]);
   expect(failed.told).toContain("has no bar: its mean is of what it answered");
+  writeFileSync(file, written.replaceAll('"standing":"keeps up"', '"standing":"failed"'));
+  const none = await bars(file);
+  expect(none.found).toEqual([0, usual.found[1]]);
+  expect(none.told).toMatch(/\d\sms/);
+  expect(none.told).not.toMatch(/\d\s(ns|µs)/);
   rmSync(file);
 });

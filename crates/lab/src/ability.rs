@@ -6,7 +6,8 @@
 //! load a few percent; of one whose requests change from hour to hour as sure as sixteen stretches are of the whole. A
 //! scheduler that gains from a longer queue than [`DEPTH`] can do more: SATF about a tenth more with each doubling. It says
 //! nothing of idle time that a placement needs for itself. Faults that begin at an instant of their own are left out: the loop would
-//! meet them at another place in the load than the run does, or not at all.
+//! meet them at another place in the load than the run does, or not at all. The write caches of the drives are full when the loop begins, as constant
+//! pressure leaves them.
 //!
 //! **Drives that work on many commands at once.** A network volume with a latency of 10 ms answers 100 requests a second for each
 //! one in flight, up to a limit that may lie far beyond [`DEPTH`] of them; so does a large array. An open load has as many in

@@ -61,6 +61,9 @@ pub(crate) fn large_enough(blocks: Blocks) -> String {
     let told: Vec<String> = told.collect();
     match told.is_empty() {
         true => "no drive of the catalog is large enough".to_owned(),
-        false => format!("large enough are, of the catalog, {}", told.join(", and ")),
+        false => format!(
+            "of the catalog these are large enough: {}",
+            told.join(", and ")
+        ),
     }
 }

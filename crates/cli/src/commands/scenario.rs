@@ -79,7 +79,14 @@ impl Described {
         let is = |knob: &str| error.key.ends_with(&format!(": {knob}"));
         let mut knobs = self.scenario.drive.knobs.iter();
         let mut vary = self.given.vary.iter();
-        let varied = |vary: &Vary| vary.key.strip_prefix("drive.").is_some_and(is);
+        let varied = |vary: &Vary| match vary.key.strip_prefix("drive.") {
+            Some(knob) => is(knob),
+            None if vary.key == "drive" => vary.values.iter().any(|drive| {
+                let mut settings = drive.split(':').filter_map(|part| part.split_once('='));
+                settings.any(|(knob, _)| is(knob))
+            }),
+            None => false,
+        };
         knobs.any(|(knob, _)| is(knob)) || vary.any(varied)
     }
 }

@@ -100,7 +100,7 @@ fn a_knob_without_effect_is_a_mistake_of_the_command_line() {
         (
             "modern-20tb",
             "overhead_ms=0",
-            "overhead_ms = 0 (allowed: left out with model = complete",
+            "overhead_ms = 0 (allowed: left out, or model = mechanical beside it",
         ),
         (
             "modern-20tb",

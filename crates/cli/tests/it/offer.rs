@@ -191,7 +191,7 @@ fn what_is_compared_is_fitted_alike() {
     }
     let refused = told(&nearslot(&words(&trace, "run", &["--offer", "group"])));
     assert!(
-        refused.contains("large enough are, of the catalog, the disks seagate"),
+        refused.contains("of the catalog these are large enough: the disks seagate"),
         "{refused}"
     );
 }

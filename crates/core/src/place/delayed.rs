@@ -4,7 +4,7 @@
 //! data that were overwritten in the meantime is dropped by itself. The buffer that holds the data is limited; what it
 //! has no room for is written at once, through the drive's ordinary queue, among the requests.
 //!
-//! If drives are gone, what they alone have, and the buffer, does not wait for spare time, lest every flush fails until there is some: such
+//! If drives are gone, what they alone have, and the buffer, does not wait for spare time, as flushes wait for it: such
 //! copies are *urgent*. They come first, in a queue of their own, and a drive writes up to [`URGENT`] of them at a time.
 //!
 //! Source: Yu and others, "Trading capacity for performance in a disk array", OSDI 2000, section 3.4 (a table of 10,000

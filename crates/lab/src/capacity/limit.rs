@@ -238,7 +238,7 @@ fn busy(limit: &Limit) -> String {
 fn then(find: Find, limit: &Limit) -> String {
     match (limit.queue_growth_rps, find) {
         (Some(growth), _) => format!(
-            ", and beyond it {} requests/s more come than they serve",
+            ", and beyond it {} requests/s more come than the drives serve",
             number(growth)
         ),
         (None, Find::Depth) => ", so that what is added in flight only waits".to_owned(),

@@ -515,11 +515,14 @@ fn lost_blocks(run: &Run) -> Option<Warning> {
         (true, false) => ", and more, which the JSON lists as `lost`",
         (false, false) => "",
     };
+    let (is, them, they) = match lost.blocks {
+        1 => ("is", "it", "it"),
+        _ => ("are", "them", "they"),
+    };
     let text = format!(
-        "{} of the volume {} lost at the end of the run, as no drive tells them any more, and reads of them fail until they are written again: \
+        "{} of the volume {is} lost at the end of the run, as no drive tells {them} any more, and reads of {them} fail until {they} {is} written again: \
          {}{more}",
         counted(lost.blocks, "block"),
-        if lost.blocks == 1 { "is" } else { "are" },
         named.join(", ")
     );
     Some(Warning::new(WarningKind::LostBlocks, text).of_run(&run.label))

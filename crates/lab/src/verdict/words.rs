@@ -374,8 +374,12 @@ impl Names<'_> {
             _ => others_do_not_serve(ranking),
         };
         let (who, mean) = (self.choice(best), number(best.response_ms_mean));
-        let wins = wins(base_ratio(ranking).into_iter().chain(second.ratio_to_best));
-        match self.lead_over_baseline(ranking, best) {
+        let lead = self.lead_over_baseline(ranking, best);
+        let wins = wins(match lead {
+            Some(_) => base_ratio(ranking),
+            None => second.ratio_to_best,
+        });
+        match lead {
             Some(lead) => {
                 let base = ranking.ranks.iter();
                 let mut base = base.filter(|rank| Some(rank.run) == ranking.baseline);
@@ -446,7 +450,7 @@ impl Names<'_> {
             let (tells, open) = match self.lead(ranking) {
                 Lead::Wins(best) => {
                     let choice = best.choice.as_str();
-                    let verb = wins(beaten(choice, ranking, baseline).into_iter());
+                    let verb = wins(beaten(choice, ranking, baseline));
                     push(&mut winners, (choice, verb), ranking);
                     continue;
                 }
@@ -660,11 +664,12 @@ fn beaten(winner: &str, ranking: &Ranking, baseline: Option<&str>) -> Option<f64
     }
 }
 
-/// What is said of a choice that surely is faster than others, which take so many times as long. If one of them is hardly slower, that is no win that anybody would notice.
-fn wins(mut others: impl Iterator<Item = f64>) -> &'static str {
-    match others.any(|ratio| ratio > 1.0 && ratio < APART) {
-        true => "is ahead by less than 0.5 %",
-        false => "wins",
+/// What is said of a choice that surely is faster than the one told beside it, which takes so many times as long. If that is hardly slower, it is no win that
+/// anybody would notice.
+fn wins(other: Option<f64>) -> &'static str {
+    match other {
+        Some(ratio) if ratio > 1.0 && ratio < APART => "is ahead by less than 0.5 %",
+        _ => "wins",
     }
 }
 

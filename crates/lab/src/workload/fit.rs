@@ -338,12 +338,12 @@ mod tests {
         };
         let five = told(5);
         assert!(
-            five.contains("of the catalog, the disks seagate-cheetah-9lp, scsi-10k-73gb, desktop-7200-90mb, modern-20tb, and the flash drives plextor-px-256m5s, sata-tlc-500gb, nvme-tlc-1tb;"),
+            five.contains("of the catalog these are large enough: the disks seagate-cheetah-9lp, scsi-10k-73gb, desktop-7200-90mb, modern-20tb, and the flash drives plextor-px-256m5s, sata-tlc-500gb, nvme-tlc-1tb;"),
             "{five}"
         );
         let large = told(900);
         assert!(
-            large.contains("of the catalog, the disks desktop-7200-90mb, modern-20tb, and the flash drives nvme-tlc-1tb;"),
+            large.contains("of the catalog these are large enough: the disks desktop-7200-90mb, modern-20tb, and the flash drives nvme-tlc-1tb;"),
             "{large}"
         );
         let huge = told(90_000);

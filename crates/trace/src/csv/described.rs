@@ -317,8 +317,8 @@ fn ops(names: &str) -> Result<Option<OpNames>, String> {
             }))
         }
         _ => Err(format!(
-            "the values are `{names}`, allowed are two, that of a read and that of a write, as in `R/W`; without values the usual words are read, those of flushes and \
-             discards among them"
+            "the values are `{names}` (allowed: two, the word for a read and the word for a write, as in `R/W`; without them the usual words are understood, those for \
+             flushes and discards, too)"
         )),
     }
 }
@@ -438,7 +438,7 @@ mod tests {
             ("op=1:R", "the values are `R`"),
             (
                 "op=2:R/W/D/F",
-                "the values are `R/W/D/F`, allowed are two, that of a read and that of a write, as in `R/W`; without values the usual words are read",
+                "the values are `R/W/D/F` (allowed: two, the word for a read and the word for a write, as in `R/W`; without them the usual words",
             ),
             (
                 "dev=1:us",

@@ -113,7 +113,8 @@ impl HddBlueprint {
             _ => HddBlueprint::new(&parameters),
         }?;
         if blueprint.firmware.is_some() {
-            let allowed = "left out with model = complete, whose overheads are in the drive's file";
+            let allowed =
+                "left out, or model = mechanical beside it, as the drive's file has its overheads";
             knobs.check_idle([&OVERHEAD].into_iter(), allowed)?;
         }
         blueprint.overhead = Duration::from_ms_f64(knobs.number(OVERHEAD.name));

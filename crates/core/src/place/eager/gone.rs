@@ -53,6 +53,7 @@ impl EagerCopies {
         *free = free.emptied();
         self.count_lost();
         self.hurry();
+        self.doubt_held();
     }
 
     /// What only drives that are gone have, and the buffer, is urgent from now on.

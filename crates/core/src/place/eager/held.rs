@@ -8,8 +8,8 @@
 //! An answer is held as long as every chunk that it waits for has a copy that is being written, or is to be. If one of these cannot be written, its
 //! data are lost, and what waited for it fails as `Gone`.
 //!
-//! Nothing is held, and nothing is looked at, while no drive is gone. O(copies that are not settled, and writes) for a flush while some chunk
-//! is lost, and for each command that ends while one is held.
+//! Nothing is held, and nothing is looked at, while no drive is gone. O(copies that are not settled, times writes under way at worst) for a flush while some
+//! chunk is lost, and for each command that fails or is left out while one is held: only that can make an answer wait in vain. Else O(answers that are held).
 
 use std::collections::BTreeSet;
 
@@ -38,11 +38,25 @@ enum Until {
     AllSaved,
 }
 
+/// What becomes of an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Outlook {
+    Saved,
+    Waits,
+    Vain,
+}
+
 impl EagerCopies {
+    /// A command has failed, or was left out: what waits for a copy may wait in vain.
+    pub(super) fn doubt_held(&mut self) {
+        self.in_doubt = true;
+    }
+
     /// A write is on drives that are gone alone: it is answered when its chunk is elsewhere.
     pub(super) fn hold_write(&mut self, tag: Tag, chunk: u32) {
         let until = Until::Saved(chunk);
         self.held.push(Held { tag, until });
+        self.doubt_held();
     }
 
     /// A flush of every drive that is left. If something is on the others alone it waits until that is elsewhere, or fails if it will never be.
@@ -52,22 +66,25 @@ impl EagerCopies {
         if lost && gate.is_none() {
             out.failure = Some(Failure::Gone);
         }
-        self.flush_left(gate, out);
+        _ = self.flush_left(gate, out);
     }
 
     /// A drive has ended its part of a flush. One that is gone is not needed if everything on it is elsewhere, or will be: then
-    /// the others flush once more.
+    /// the others flush once more, as a copy may have come into the cache of one that had ended its part.
     pub(super) fn flush_ended(&mut self, status: Status, out: &mut Plan) {
         if status != Status::Failed(Failure::Gone) {
             return;
         }
-        if !self.has_lost() {
-            out.instead = Instead::Tolerated;
-        } else if self.all_will_be_saved() {
-            let gate = self.hold_flush(out);
-            self.flush_left(Some(gate), out);
-            out.instead = Instead::Step(gate);
+        let lost = self.has_lost();
+        if lost && !self.all_will_be_saved() {
+            return;
         }
+        let gate = lost.then(|| self.hold_flush(out));
+        let first = match lost || self.keeps_in_caches {
+            true => self.flush_left(gate, out),
+            false => None,
+        };
+        out.instead = gate.or(first).map_or(Instead::Tolerated, Instead::Step);
     }
 
     fn hold_flush(&mut self, out: &mut Plan) -> StepIndex {
@@ -76,7 +93,9 @@ impl EagerCopies {
         out.gate(tag)
     }
 
-    fn flush_left(&self, gate: Option<StepIndex>, out: &mut Plan) {
+    /// The first of these flushes.
+    fn flush_left(&self, gate: Option<StepIndex>, out: &mut Plan) -> Option<StepIndex> {
+        let mut first = None;
         for drive in self.gone.left() {
             let target = Target::At(Pba(0));
             let mut flush = PlannedIo::new(drive, Op::Flush, target, Blocks(0));
@@ -85,24 +104,33 @@ impl EagerCopies {
             if let Some(gate) = gate {
                 out.after(gate, step);
             }
+            first.get_or_insert(step);
         }
+        first
     }
 
     /// Answers what need not wait any more, and what would wait in vain.
     pub(super) fn answer_held(&mut self, out: &mut Plan) {
-        let held = std::mem::take(&mut self.held);
-        for Held { tag, until } in held {
-            let (is_saved, will_be) = self.outlook(until);
-            if !is_saved && will_be {
-                self.held.push(Held { tag, until });
-                continue;
-            }
-            match is_saved {
-                true => out.open(tag),
-                false => out.refuse(tag, Failure::Gone),
-            }
-            self.changes.give_back(tag);
+        if self.held.is_empty() {
+            return;
         }
+        let in_doubt = std::mem::take(&mut self.in_doubt);
+        let all = self.outlook(Until::AllSaved, in_doubt);
+        let mut held = std::mem::take(&mut self.held);
+        held.retain(|Held { tag, until }| {
+            let outlook = match until {
+                Until::AllSaved => all,
+                Until::Saved(_) => self.outlook(*until, in_doubt),
+            };
+            match outlook {
+                Outlook::Waits => return true,
+                Outlook::Saved => out.open(*tag),
+                Outlook::Vain => out.refuse(*tag, Failure::Gone),
+            }
+            self.changes.give_back(*tag);
+            false
+        });
+        self.held = held;
     }
 
     /// Nothing is saved any more.
@@ -113,14 +141,20 @@ impl EagerCopies {
         }
     }
 
-    /// Whether what an answer waits for is so; else, whether it will be.
-    fn outlook(&self, until: Until) -> (bool, bool) {
-        match until {
-            Until::Saved(chunk) => (!self.is_lost(chunk), self.will_be_saved(chunk)),
-            Until::AllSaved => {
-                let is_saved = !self.has_lost();
-                (is_saved, !is_saved && self.all_will_be_saved())
-            }
+    /// What becomes of an answer. That it waits in vain is looked for only if that is in doubt.
+    fn outlook(&self, until: Until, in_doubt: bool) -> Outlook {
+        let is_saved = match until {
+            Until::Saved(chunk) => !self.is_lost(chunk),
+            Until::AllSaved => !self.has_lost(),
+        };
+        let will_be = || match until {
+            Until::Saved(chunk) => self.will_be_saved(chunk),
+            Until::AllSaved => self.all_will_be_saved(),
+        };
+        match is_saved {
+            true => Outlook::Saved,
+            false if in_doubt && !will_be() => Outlook::Vain,
+            false => Outlook::Waits,
         }
     }
 
@@ -144,8 +178,8 @@ impl EagerCopies {
     /// No answer is held for nothing.
     pub(super) fn audit_held(&self) {
         for Held { tag, until } in &self.held {
-            let (is_saved, will_be) = self.outlook(*until);
-            assert!(!is_saved && will_be, "{tag:?} waits in vain for {until:?}");
+            let outlook = self.outlook(*until, true);
+            assert_eq!(outlook, Outlook::Waits, "{tag:?} for {until:?}");
         }
     }
 }

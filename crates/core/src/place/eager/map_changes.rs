@@ -16,6 +16,9 @@ impl EagerCopies {
     pub(super) fn ended(&mut self, tag: Tag, done: &DriveDone, out: &mut Plan) {
         let ended = self.take_underway(tag);
         let is_done = done.status.is_done();
+        if !is_done {
+            self.doubt_held();
+        }
         match ended.purpose {
             Purpose::Read | Purpose::ReadInstead(..) => {
                 self.read_ended(&ended);
@@ -129,6 +132,7 @@ impl EagerCopies {
         out: &mut Plan,
     ) {
         let never = self.take_underway(tag);
+        self.doubt_held();
         match never.purpose {
             Purpose::Write(reason) => self.landed(&never.landed(reason), false, out),
             Purpose::Dropped => self.dropped_ended(&never, out),

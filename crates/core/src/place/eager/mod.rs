@@ -191,12 +191,16 @@ struct EagerCopies {
     /// Whether every write is forced to the medium, as the map must not name a slot whose data a power cut may take, and a slot
     /// must not become free before the data that follow are safe. Not where no map survives, or no drive loses anything.
     forces: bool,
+    /// Whether what is written may be in the cache of its drive alone, which a power cut takes, until a flush.
+    keeps_in_caches: bool,
     /// Whether no change of the map can be kept safe any more.
     map_lost: bool,
     /// Changes that it lets wait, by tag.
     changes: Waiting,
     /// Answers that wait for copies on drives that are not gone.
     held: Vec<Held>,
+    /// Whether some of them may wait in vain from now on.
+    in_doubt: bool,
     /// What compaction knows of each drive; nothing if nobody asked for it.
     compacted: Vec<Compacted>,
     /// The store's write whose address is open yet, and where it goes if no slot is free.
@@ -233,9 +237,11 @@ impl EagerCopies {
             withdrawn: Vec::new(),
             store,
             forces: false,
+            keeps_in_caches: false,
             map_lost: false,
             changes: Waiting::default(),
             held: Vec::new(),
+            in_doubt: false,
             compacted: Vec::new(),
             open_map_write: None,
             map_writes: Vec::new(),

@@ -47,9 +47,10 @@ impl Volume<'_> {
             _ => self.kept()?,
         };
         let chunk = self.setup.chunk;
-        let forces = store.is_some() && self.env.blueprint.cache().may_lose();
+        let (is_kept, may_lose) = (store.is_some(), self.env.blueprint.cache().may_lose());
         let mut copies = EagerCopies::new(geometry, chunk, map, self.limits, store)?;
-        copies.forces = forces;
+        copies.forces = is_kept && may_lose;
+        copies.keeps_in_caches = !is_kept && may_lose;
         if self.env.survivors.is_some() {
             copies.delay_missing();
         }

@@ -223,7 +223,7 @@ impl<L: Layout> FixedCopies<L> {
             return;
         };
         if caches.ended(chunk, copies) {
-            self.plan_flush(FlushOf::Own, out);
+            _ = self.plan_flush(FlushOf::Own, out);
         }
     }
 
@@ -243,18 +243,18 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// A flush of every drive that is left. If what a client has written may be on the others alone, its flush waits until that is elsewhere,
-    /// or fails if it will never be.
-    pub(super) fn plan_flush(&mut self, of: FlushOf, out: &mut Plan) {
+    /// or fails if it will never be. None if no drive is to flush.
+    pub(super) fn plan_flush(&mut self, of: FlushOf, out: &mut Plan) -> Option<Tag> {
         if of == FlushOf::Client && self.has_lost() {
             if self.all_will_be_saved() {
                 self.hold_flush(out);
-                return;
+                return None;
             }
             out.failure = Some(Failure::Gone);
         }
         let drives = self.gone.left().count() as u16;
         if drives == 0 {
-            return;
+            return None;
         }
         let tag = self.begin_flush(of, drives);
         for drive in self.gone.left() {
@@ -262,6 +262,7 @@ impl<L: Layout> FixedCopies<L> {
             (flush.tag, flush.awaited) = (tag, of == FlushOf::Client);
             out.io(flush);
         }
+        Some(tag)
     }
 
     /// Notes what a flush covers; its tag.
@@ -314,7 +315,7 @@ impl<L: Layout> FixedCopies<L> {
             return;
         };
         if flush.of == FlushOf::Held {
-            self.held_flushed(flush.status, out);
+            self.held_flushed(tag, flush.status, out);
         }
         for one in &flush.covered {
             match !flush.status.is_done() || one.copies == 0 {

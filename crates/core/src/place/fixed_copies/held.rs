@@ -6,7 +6,7 @@
 //! flush fails as `Gone`.
 //!
 //! Nothing is held, and nothing is looked at, while no drive is gone. O(chunks that are not settled) for a flush while one is lost, and for
-//! each command that ends while a flush is held.
+//! each command that fails or is left out while a flush is held: only that can make a flush wait in vain.
 
 use slab::Slab;
 
@@ -23,8 +23,10 @@ const FIRST: u64 = 1 << 63;
 /// Flushes of clients that are held.
 #[derive(Default)]
 pub(super) struct Held {
-    /// By key of their gates; whether the flush of the drives is under way that they wait for last.
-    flushes: Slab<bool>,
+    /// By key of their gates; the flush of the drives that they wait for last, once that is under way.
+    flushes: Slab<Option<Tag>>,
+    /// Whether some may wait in vain from now on.
+    in_doubt: bool,
 }
 
 impl Held {
@@ -33,26 +35,32 @@ impl Held {
     }
 
     fn flushing(&self) -> bool {
-        self.flushes.iter().any(|(_, flushing)| *flushing)
+        self.flushes.iter().any(|(_, flush)| flush.is_some())
     }
 
-    /// Takes out those that wait for the flush of the drives, or all.
-    fn take(&mut self, all: bool) -> Vec<Tag> {
-        let taken = self
-            .flushes
-            .iter()
-            .filter(|(_, flushing)| all || **flushing);
+    /// Takes out those of which the flush of the drives is such.
+    fn take(&mut self, is_such: impl Fn(Option<Tag>) -> bool) -> Vec<Tag> {
+        let taken = self.flushes.iter().filter(|(_, flush)| is_such(**flush));
         let keys: Vec<usize> = taken.map(|(key, _)| key).collect();
         keys.iter().for_each(|key| _ = self.flushes.remove(*key));
         keys.iter().map(|key| Tag(FIRST + *key as u64)).collect()
+    }
+
+    fn take_all(&mut self) -> Vec<Tag> {
+        self.take(|_| true)
     }
 }
 
 impl<L: Layout> FixedCopies<L> {
     /// A flush of a client waits until nothing is lost.
     pub(super) fn hold_flush(&mut self, out: &mut Plan) -> StepIndex {
-        let key = self.held.flushes.insert(false);
+        let key = self.held.flushes.insert(None);
         out.gate(Tag(FIRST + key as u64))
+    }
+
+    /// A command has failed, or was left out: what waits for a copy may wait in vain.
+    pub(super) fn doubt_held(&mut self) {
+        self.held.in_doubt = true;
     }
 
     /// Answers what need not wait any more, and what would wait in vain.
@@ -60,38 +68,40 @@ impl<L: Layout> FixedCopies<L> {
         if !self.held.any() {
             return;
         }
+        let in_doubt = std::mem::take(&mut self.held.in_doubt);
         if self.has_lost() {
-            if !self.all_will_be_saved() {
-                let all = self.held.take(true);
+            if in_doubt && !self.all_will_be_saved() {
+                let all = self.held.take_all();
                 all.iter().for_each(|tag| out.refuse(*tag, Failure::Gone));
             }
             return;
         }
-        if self.caches.is_none() {
-            let all = self.held.take(true);
-            return all.iter().for_each(|tag| out.open(*tag));
+        if self.held.flushing() {
+            return;
         }
-        if !self.held.flushing() {
-            let flushes = self.held.flushes.iter_mut();
-            flushes.for_each(|(_, flushing)| *flushing = true);
-            self.plan_flush(FlushOf::Held, out);
+        let flush = match self.caches.is_some() {
+            true => self.plan_flush(FlushOf::Held, out),
+            false => None,
+        };
+        if flush.is_none() {
+            let all = self.held.take_all();
+            all.iter().for_each(|tag| out.open(*tag));
         }
+        let flushes = self.held.flushes.iter_mut();
+        flushes.for_each(|(_, of)| *of = flush);
     }
 
-    /// The flush of the drives has ended that held ones wait for. If another drive has gone meanwhile, they wait for one more.
-    pub(super) fn held_flushed(&mut self, status: Status, out: &mut Plan) {
-        match status {
-            Status::Failed(Failure::Gone) => {
-                let flushes = self.held.flushes.iter_mut();
-                flushes.for_each(|(_, flushing)| *flushing = false);
-            }
-            Status::Failed(failure) => {
-                let waited = self.held.take(false);
-                waited.iter().for_each(|tag| out.refuse(*tag, failure));
-            }
-            Status::Done => {
-                let waited = self.held.take(false);
-                waited.iter().for_each(|tag| out.open(*tag));
+    /// A flush of the drives has ended that held ones may wait for. If another drive has gone meanwhile, they wait for one more.
+    pub(super) fn held_flushed(&mut self, flush: Tag, status: Status, out: &mut Plan) {
+        if status == Status::Failed(Failure::Gone) {
+            let waiting = self.held.flushes.iter_mut().map(|(_, of)| of);
+            waiting.for_each(|of| _ = of.take_if(|of| *of == flush));
+            return;
+        }
+        for tag in self.held.take(|of| of == Some(flush)) {
+            match status {
+                Status::Done => out.open(tag),
+                Status::Failed(failure) => out.refuse(tag, failure),
             }
         }
     }

@@ -507,7 +507,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
 
     fn plan(&mut self, now: Instant, request: &Request, drives: &dyn Drives, out: &mut Plan) {
         match request.op {
-            Op::Flush => self.plan_flush(FlushOf::Client, out),
+            Op::Flush => _ = self.plan_flush(FlushOf::Client, out),
             Op::Read => self.plan_read(now, request, drives, out),
             Op::Write => self.plan_write(now, request, drives, out),
             // No map is kept of what is in use.
@@ -533,6 +533,9 @@ impl<L: Layout> Placement for FixedCopies<L> {
             self.leave_out(drive, out);
             self.hurry();
         }
+        if !done.status.is_done() {
+            self.doubt_held();
+        }
         match done.op {
             Op::Flush => self.flush_ended(tag, drive, done, out),
             _ => self.ended(tag, done, out),
@@ -549,6 +552,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
         _drives: &dyn Drives,
         out: &mut Plan,
     ) {
+        self.doubt_held();
         let never = self.take_underway(tag);
         match never.part {
             Part::Read(_) | Part::ReadAgain(_) => panic!("{never:?} waits for nothing"),

@@ -124,7 +124,7 @@ fn misfit(disks: u64, arrays: u64, spares: u64) -> ConfigError {
     let least = 3 * arrays + spares;
     let what = match spares {
         0 => format!("a multiple of {arrays}, the arrays"),
-        _ => format!("{spares}, the spares, and a multiple of {arrays}, the arrays"),
+        _ => format!("the sum of the spares, {spares}, and a multiple of {arrays}, the arrays"),
     };
     let allowed = format!("{what}, and at least {least}: an array has three drives or more");
     ConfigError::value("disks", &disks.to_string(), &allowed)

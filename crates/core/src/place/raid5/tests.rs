@@ -226,11 +226,11 @@ fn impossible_arrays_are_named() {
         ),
         (
             &[("disks", 8), ("arrays", 2), ("spares", 1)],
-            "disks = 8 (allowed: 1, the spares, and a multiple of 2, the arrays, and at least 7: an array has three drives or more)",
+            "disks = 8 (allowed: the sum of the spares, 1, and a multiple of 2, the arrays, and at least 7: an array has three drives or more)",
         ),
         (
             &[("disks", 4), ("spares", 5)],
-            "disks = 4 (allowed: 5, the spares, and a multiple of 1, the arrays, and at least 8: an array has three drives or more)",
+            "disks = 4 (allowed: the sum of the spares, 5, and a multiple of 1, the arrays, and at least 8: an array has three drives or more)",
         ),
     ] {
         let error = Geometry::new(&knobs(settings), Blocks(64_000)).unwrap_err();

@@ -9,7 +9,8 @@
 //! costs, less under SATF and more under FCFS (`docs/design/0022-raid5.md`). Where there are more, or nothing turns, the two ends are written each by
 //! itself, with a parity of its own rows.
 //!
-//! All reads come before the first write. Where the new parity cannot be known, nothing is written: the stripe stays as it was.
+//! All reads come before the first write. Where the new parity cannot be known, nothing is written: the stripe stays as it was. Of two ends
+//! that are written each by itself this holds for each.
 //!
 //! **Where something is bad**, rows are written in parts: in each, a strip is written as a whole or not at all, and bad or not.
 //!

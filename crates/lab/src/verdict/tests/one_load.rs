@@ -109,6 +109,18 @@ fn who_is_hardly_faster_is_ahead_and_by_how_little_is_told() {
     let told = headline(None);
     let begin = "satf is ahead by less than 0.5 %: 10.00 ms on average; the next, fcfs, takes 1.002× as long";
     assert!(told.starts_with(begin), "{told}");
+    // Beside the baseline it is a win, though another one is hardly slower.
+    let three = [
+        ("fcfs", 20.0, 0.0),
+        ("satf", 10.0, 0.0001),
+        ("look", 10.02, 0.0),
+    ];
+    let (runs, varied) = schedulers(&three);
+    let told = judged(&runs, &varied, Some("sched=fcfs")).headline;
+    assert!(
+        told.starts_with("satf wins: 10.00 ms on average, 2.00× as fast as fcfs"),
+        "{told}"
+    );
 }
 
 #[test]

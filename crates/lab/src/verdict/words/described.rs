@@ -49,7 +49,7 @@ impl Names<'_> {
         let (low, high) = (order[0], order[order.len() - 1]);
         let alike = number(of(low));
         if alike == number(of(high)) {
-            return format!("{what} is {alike}{} at each", units[0]);
+            return format!("{what} is {alike}{} at each load", units[0]);
         }
         format!(
             "{what}{goes} from {}{} (at {}) to {}{} (at {}), {}",

@@ -540,7 +540,7 @@ fn what_limits_a_choice_is_told_with_what_it_is_known_by() {
     assert!(by.queue_growth_rps.unwrap() > 0.0);
     assert!(by.utilisation > 0.95);
     assert!(told.contains("The drives limit"));
-    assert!(told.contains("more come than they serve"));
+    assert!(told.contains("more come than the drives serve"));
     assert_eq!(by.shares, None, "a drive without mechanics");
     // The server is idle for a third of the time, and serves each request alike.
     let (by, told) = limit(&poisson("null"), "p99 < 600 us", Find::Rate);
