@@ -202,6 +202,14 @@ impl Copies {
         self.queues.push(drive, of, Turn::SpareTime);
     }
 
+    /// A copy that flew with data from the buffer, and failed, waits there again: nothing is ever written any more, but it may be read from there.
+    pub(super) fn stays(&mut self, drive: DriveId, of: CopyOf) {
+        let before = self.take(of);
+        assert!(matches!(before, Some(Copy::Failed(_))), "{of:?} has failed");
+        self.set(of, Copy::Waiting(Source::Buffer));
+        self.queues.push(drive, of, Turn::SpareTime);
+    }
+
     /// The copy that a drive may write next.
     pub(super) fn first(&self, drive: DriveId) -> Option<CopyOf> {
         self.queues.first(drive)

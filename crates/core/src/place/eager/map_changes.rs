@@ -1,5 +1,6 @@
 //! Changes of the map, made when it is safe that they are: what its store lets wait, and what it has to write.
 
+use super::copies::Copy;
 use super::map::NOWHERE;
 use super::store::{MapWrite, Retry, When};
 use super::{Change, EagerCopies, Landed, Purpose, Reason, Underway};
@@ -50,7 +51,10 @@ impl EagerCopies {
     fn write_landed(&mut self, write: &Underway, reason: Reason, out: &mut Plan) {
         if self.map_lost {
             out.failure = Some(Failure::MapLost);
-            return self.landed(&write.landed(reason), false, out);
+            if reason == Reason::Delayed {
+                self.copies.landed(write.of);
+            }
+            return self.landed_without_map(&write.landed(reason), out);
         }
         let of = write.of;
         let mut alone = false;
@@ -73,6 +77,33 @@ impl EagerCopies {
         }
         let entry = of.entry(write.slot, alone);
         self.change(Change::Moves(write.landed(reason)), entry, out);
+    }
+
+    /// A copy has landed, and no change of the map can be kept any more. The map in memory names it all the same, if it is what the map has of its
+    /// chunk, or if that is lost: then a version that was refused is the only one.
+    fn landed_without_map(&mut self, landed: &Landed, out: &mut Plan) {
+        let Landed { of, drive, .. } = *landed;
+        let is_taken = match landed.reason {
+            Reason::Foreground(key) => self.writes[key].done != 0 || self.is_lost(of.chunk),
+            Reason::Delayed => true,
+            // It is where it was, too.
+            Reason::Move => false,
+        };
+        let is_taken = is_taken && !self.gone.has(drive);
+        if !is_taken && landed.is_newer() {
+            self.drop_delayed(of.chunk);
+        }
+        self.landed(landed, is_taken, out);
+    }
+
+    /// Delayed writes of a chunk may carry a version that was refused.
+    fn drop_delayed(&mut self, chunk: u32) {
+        for of in self.copies_of(chunk) {
+            if let Some(Copy::Flying { write, .. }) = self.copies.get(of) {
+                self.underway[write].purpose = Purpose::Dropped;
+                self.copies.overtaken(of, self.home(of).is_some());
+            }
+        }
     }
 
     /// True if a change that waits will make this copy stale, or put it elsewhere. What lands of the copy must be dropped then, not
@@ -225,8 +256,9 @@ impl EagerCopies {
     }
 
     /// No change of the map can be kept any more: those that wait fail, and so does everything that would bring one. The map in
-    /// memory has what was kept, so that can be read. A write of the map that failed may be on the drive all the same: so whatever
-    /// would still go to a free slot, which that may name, is not begun any more.
+    /// memory has what was kept, so that can be read, and further copies of that which have landed: they may be the only ones that are left. A
+    /// write of the map that failed may be on the drive all the same: so whatever would still go to a free slot, which that may name, is not
+    /// begun any more.
     fn lose_map(&mut self, out: &mut Plan) {
         // Each drive that had a part of it may say so.
         if std::mem::replace(&mut self.map_lost, true) {
@@ -234,9 +266,15 @@ impl EagerCopies {
         }
         self.refuse_held(Failure::MapLost, out);
         let mut chunks = Vec::new();
-        for (tag, change) in std::mem::take(&mut self.changes).iter() {
+        let changes = std::mem::take(&mut self.changes);
+        // What the map has of a chunk comes before what is newer.
+        let is_newer =
+            |change: &Change| matches!(change, Change::Moves(landed) if landed.is_newer());
+        let mut all: Vec<(Tag, &Change)> = changes.iter().collect();
+        all.sort_by_key(|(_, change)| is_newer(change));
+        for (tag, change) in all {
             match change {
-                Change::Moves(landed) => self.landed(landed, false, out),
+                Change::Moves(landed) => self.landed_without_map(landed, out),
                 Change::Discards(_) => {}
                 // Nobody knows whether the map on the drives still says that it is there.
                 Change::GivesUp(of, _) | Change::Stays(of) => {
@@ -309,6 +347,13 @@ impl EagerCopies {
             self.open_map_write = Some((planned.tag, spare));
         }
         out.io(planned);
+    }
+}
+
+impl Landed {
+    /// Whether it may be a version that the map does not have yet.
+    fn is_newer(&self) -> bool {
+        matches!(self.reason, Reason::Foreground(_))
     }
 }
 

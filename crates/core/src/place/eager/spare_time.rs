@@ -1,6 +1,6 @@
 //! What drives do in their spare time for copies that are not where they belong.
 
-use super::copies::{Delayed, Source};
+use super::copies::{Copy, Delayed, Source};
 use super::failures::MOVES_MAX;
 use super::map::NOWHERE;
 use super::{EagerCopies, Landed, Purpose, Reason, Underway};
@@ -153,8 +153,12 @@ impl EagerCopies {
             self.move_to(of, slot, false);
             self.delay_others(of.chunk, out);
         } else {
+            let flew = matches!(self.copies.get(of), Some(Copy::Flying { .. }));
             let (source, failed) = self.copies.failed(of);
             self.vacate(of, slot);
+            if self.map_lost && flew && source == Source::Buffer {
+                return self.copies.stays(self.drive(of), of);
+            }
             // Nobody else has it: it is tried again while the buffer has it.
             let is_urgent = self.turn(of, source) == Turn::Urgent;
             if failed < TRIES && is_urgent && self.is_due(of) {

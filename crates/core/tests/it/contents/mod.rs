@@ -16,6 +16,7 @@ mod faults;
 mod gone;
 mod injected;
 mod instants;
+mod kept;
 mod left;
 mod load;
 mod medium;

@@ -15,11 +15,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use nearslot_core::contract::Drive;
 use nearslot_core::ids::{DriveId, IoId, RequestId};
 use nearslot_core::io::{Command, Data, DriveDone, Moves, Origin, StepNumber};
-use nearslot_core::op::{Op, Status};
+use nearslot_core::op::{Failure, Op, Status};
 use nearslot_core::request::Request;
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Blocks, Instant};
 
+use crate::contents::kept::Kept;
 use crate::contents::medium::Deed;
 use crate::contents::setups::Setup;
 use crate::contents::sums::{Sum, Sums};
@@ -83,6 +84,8 @@ pub(super) struct Running {
 pub(crate) struct Contents {
     setup: Setup,
     pub(super) drives: Vec<Vec<Stamp>>,
+    /// Of chunks that may lie anywhere.
+    pub(super) kept: Kept,
     /// By place in an array with parity: its drive.
     pub(super) seats: Vec<usize>,
     /// By drive; kept only where a power cut takes what caches have.
@@ -143,6 +146,7 @@ impl Contents {
     pub(crate) fn new(setup: Setup, drives: usize, drive_blocks: u64, blocks: u64) -> Contents {
         Contents {
             setup,
+            kept: Kept::new(setup.chunk),
             drives: vec![vec![Stamp::Blank; drive_blocks as usize]; drives],
             seats: (0..drives - setup.spares()).collect(),
             below: vec![Below::default(); drives],
@@ -394,6 +398,13 @@ impl Contents {
         if !done.status.is_done() {
             return;
         }
+        if let (Op::Write, Some(data), true) = (ended.command.op, data, self.setup.maps()) {
+            let of_drive = (drive, &self.drives[drive.index()][..]);
+            let blocks = (0..).map(|index| data.block(index).0);
+            let blocks: Vec<(u64, Stamp)> = blocks.zip(ended.data.iter().copied()).collect();
+            self.kept
+                .written(of_drive, at as u64, &blocks, request.is_some());
+        }
         let len = ended.command.len.0 as usize;
         if ended.command.op == Op::Read && data.is_none() && self.setup.parity() {
             let of_drive = &self.drives[drive.index()];
@@ -527,6 +538,10 @@ impl Contents {
             assert!(self.may_fail, "{:?} failed", asked.request);
             // What it wrote may be found, and so may what was there before.
             self.failed += u64::from(!self.meets_a_write(&asked.request));
+            if status == Status::Failed(Failure::MapLost) {
+                let extent = asked.request.extent;
+                self.kept.forget(extent.start.0, extent.len.0);
+            }
             return self.ended(&asked, None);
         }
         match asked.request.op {

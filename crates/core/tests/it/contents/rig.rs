@@ -181,6 +181,16 @@ impl Rig {
         let blocks = request.extent.start.0..request.extent.end().0;
         let could = |number: u64| {
             let part = blocks.start.max(number * chunk)..blocks.end.min((number + 1) * chunk);
+            if self.contents.setup().maps() {
+                let contents = &self.contents;
+                let kept = contents.kept.places(number, &contents.drives);
+                let mut copies = kept.chunk_by(|one, other| one.0 == other.0);
+                let mut reads = |(drive, at): &(DriveId, u64)| {
+                    let mut read = part.clone().map(|block| at + block % chunk);
+                    read.all(|at| failing.reads(*drive, at))
+                };
+                return copies.any(|copy| copy.iter().all(&mut reads));
+            }
             let mut firsts = places[part.start as usize].iter();
             firsts.any(|(drive, at, _)| {
                 let mut all = part.clone().zip(*at..);
