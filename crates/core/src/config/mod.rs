@@ -335,6 +335,10 @@ impl StackConfig {
 mod tests {
     use super::*;
     use crate::contract::Destage;
+    use crate::ids::IoId;
+    use crate::io::Command;
+    use crate::op::Op;
+    use crate::units::{Blocks, Instant, Pba};
 
     #[test]
     fn what_is_wrong_with_a_write_buffer_is_told() {
@@ -385,5 +389,143 @@ mod tests {
         let config = StackConfig::over(drive, 1).with::<dyn Scheduler>(PartConfig::named("fcsf"));
         let error = config.build().err().unwrap();
         assert_eq!(error.nearest.as_deref(), Some("fcfs"));
+    }
+
+    /// A stack over so many drives of the catalog.
+    fn stack_over(drive: &str, place: &str, faults: &str) -> StackConfig {
+        let part: PartConfig = drive.parse().unwrap();
+        let text = drive::catalog_text(&part.name).unwrap().to_owned();
+        StackConfig::over(DriveConfig { part, text }, 1)
+            .with::<dyn Placement>(place.parse().unwrap())
+            .with::<dyn Faults>(faults.parse().unwrap())
+    }
+
+    /// What the first of these drives owes, and what when it has answered a write.
+    fn owed(now: Instant, drives: &mut [Box<dyn Drive>]) -> [u64; 2] {
+        let first = drives[0].owes(now).blocks.0;
+        let write = Command {
+            io: IoId(0),
+            op: Op::Write,
+            at: Pba(0),
+            len: Blocks(8),
+            fua: false,
+        };
+        drives[0].submit(now, &write);
+        loop {
+            let due = drives[0].next_event().expect("a command runs");
+            if drives[0].advance(due).is_some() {
+                return [first, drives[0].owes(due).blocks.0];
+            }
+        }
+    }
+
+    /// Queues, zones and faults around a drive do not hide what it owes, nor that its cache is full.
+    #[test]
+    fn what_a_drive_owes_is_told_by_all_that_is_around_it() {
+        let zoned = "zone_blocks=524288";
+        let room = 8_192 * 8;
+        let cases = [
+            ("modern-20tb", "none", [0, 8], 0),
+            ("modern-20tb:queue_depth=4", "none", [0, 8], 0),
+            (&format!("modern-20tb:{zoned}"), "none", [0, 8], 0),
+            ("modern-20tb", "injected:latent_per_tib=1", [0, 8], 0),
+            ("modern-20tb:cache=off", "none", [0, 0], 0),
+            ("nvme-tlc-1tb", "none", [0, 8], room),
+            (
+                &format!("nvme-tlc-1tb:precondition=empty:{zoned}"),
+                "none",
+                [0, 8],
+                room,
+            ),
+            ("nvme-tlc-1tb", "injected:latent_per_tib=1", [0, 8], room),
+            ("nvme-tlc-1tb:cache=off", "none", [0, 0], 0),
+        ];
+        let found = cases.map(|(drive, faults, ..)| {
+            let config = stack_over(drive, "linear", faults);
+            let of = |mut built: Assembly| owed(Instant::ZERO, &mut built.drives);
+            let plain = of(config.build().unwrap());
+            let [first, _] = of(config.build_under_pressure(&Forgetful).unwrap());
+            (drive, faults, plain, first)
+        });
+        assert_eq!(found, cases);
+        for (cache, first) in [("volatile", room), ("off", 0)] {
+            let drive = format!("nvme-tlc-1tb:precondition=saturated:cache={cache}");
+            let mut built = stack_over(&drive, "linear", "none").build().unwrap();
+            assert_eq!(owed(Instant::ZERO, &mut built.drives)[0], first, "{cache}");
+        }
+    }
+
+    /// Faults that begin later are not there under pressure.
+    #[test]
+    fn under_pressure_no_drive_goes() {
+        let gone = |is_pressed: bool| {
+            let config = stack_over("null", "linear", "injected:gone_at_s=1");
+            let built = config.assemble(&Forgetful, None, is_pressed);
+            let mut drives = built.unwrap().drives;
+            owed(Instant(2_000_000_000), &mut drives);
+            let mut count = 0;
+            drives[0].tell_faults(&mut |_, number| count += number);
+            count
+        };
+        assert_eq!([false, true].map(gone), [1, 0]);
+    }
+
+    /// Whatever their values: what a drive has not cannot be regulated.
+    #[test]
+    fn knobs_of_what_a_drive_has_not_are_refused() {
+        let flash = drive::catalog_text("nvme-tlc-1tb").unwrap();
+        let lines = flash.lines().filter(|line| !line.starts_with("suspension"));
+        let plain = lines.collect::<Vec<_>>().join("\n");
+        let volume = "kind = 'capped'\ncapacity_blocks = 2000000\nlatency_ms = 1.0\nio_kib_max = 256\n\
+                      iops = { baseline = 100.0 }\nmib = { baseline = 10.0 }";
+        let disk = drive::catalog_text("modern-20tb").unwrap();
+        let cases = [
+            (&*plain, "suspension=true"),
+            (volume, "credits_full=1"),
+            (disk, "overhead_ms=0"),
+            (disk, "queue_sched=hits_first"),
+            (disk, "zone_reset_ms=0"),
+        ];
+        let refused = cases.map(|(text, knob)| {
+            let with = |knobs: &str| {
+                let part = format!("mine{knobs}").parse().unwrap();
+                let text = text.to_owned();
+                StackConfig::over(DriveConfig { part, text }, 1).build()
+            };
+            assert!(with("").is_ok());
+            let error = with(&format!(":{knob}")).err();
+            (
+                knob,
+                error.is_some_and(|error| error.key.ends_with(knob.split('=').next().unwrap())),
+            )
+        });
+        assert_eq!(refused, cases.map(|(_, knob)| (knob, true)));
+    }
+
+    /// Copies are kept by the chunk, all else by the block.
+    #[test]
+    fn placements_say_what_they_keep_as_one() {
+        let kept = |place: &str| {
+            let built = stack_over("hp-c2247a", place, "none").build();
+            built.unwrap().stack.kept().map(|blocks| blocks.0)
+        };
+        for place in [
+            "mirror",
+            "sr_array",
+            "eager",
+            "ew_array",
+            "distorted_mirror",
+        ] {
+            assert_eq!(kept(place), Some(8), "{place}");
+        }
+        assert_eq!(kept("eager:chunk_kib=8"), Some(16));
+        for place in [
+            "linear",
+            "stripe:disks=2",
+            "concat:disks=2",
+            "raid5:disks=3",
+        ] {
+            assert_eq!(kept(place), None, "{place}");
+        }
     }
 }
