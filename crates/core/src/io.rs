@@ -279,6 +279,8 @@ pub struct Owed {
     pub blocks: Blocks,
     /// How much the cache has room for, if that does not hang on how the blocks lie.
     pub room: Option<Blocks>,
+    /// Whether the drive writes that in an order of its choice, and so the faster the more it has: then it may owe more and more for a while, and come to rest.
+    pub sorts: bool,
 }
 
 /// Commands of one direction whose times were extrapolated by their lengths.

@@ -111,10 +111,13 @@ impl Choice {
         Ok(())
     }
 
-    /// By how much a second the caches of drives fill, if that is more than these write. A load that waits for answers comes more slowly when they are full.
+    /// By how much a second the caches of drives fill, if that surely is more than these write. A load that waits for answers comes more slowly when they are full, and
+    /// drives that choose the order in which they write do so faster.
     fn overfills(&self, filling: Option<Filling>) -> Option<f64> {
         let is_open = self.point.scenario.is_open();
-        filling.filter(|_| is_open).map(|filling| filling.rps)
+        filling
+            .filter(|filling| is_open && !filling.may_end)
+            .map(|filling| filling.rps)
     }
 
     /// How it compares to the best, which holds at `hardest`.

@@ -1,7 +1,7 @@
 //! What is said of runs whose drives had not yet written what they had answered, by more and more as long as requests came.
 //!
-//! An open load then is more than the drives can do: with more requests, when the write caches are full, the queue grows. A load that waits for answers comes more slowly then, so
-//! nothing is sure of such a setting.
+//! An open load then is more than the drives can do: with more requests, when the write caches are full, the queue grows. A load that waits for answers comes more slowly then, and a disk
+//! that chooses the order in which it writes does so the faster the more it has, so nothing is sure of such a setting.
 
 use super::names::{name, position};
 use super::{Capacity, Reached, Tried};

@@ -95,6 +95,9 @@ const GROWTH_QUEUE_MIN: u64 = 64;
 /// Behind the instant at which faults begin, growth is looked at if at least one in so many of the measured requests arrives there: of
 /// a few at the end nothing is learnt.
 const BEHIND_SHARE: u64 = 8;
+/// Drives that choose the order in which they write owe more for a while, until they have their choice. That is told if what they owe at last is at least one in so many
+/// of the writes that came: of fewer, what was measured hardly depends on them.
+const SORTED_SHARE: u64 = 5;
 /// Arrivals at which the length of the queue is noted.
 const LEVELS: usize = 5;
 
@@ -138,6 +141,10 @@ struct Owing {
     writes: u64,
     /// How many their caches have room for, if that is known.
     room: Option<u64>,
+    /// Whether some of the drives choose the order in which they write.
+    sorts: bool,
+    /// Writes that have come so far.
+    of: u64,
 }
 
 /// Write caches of drives that fill as long as requests come.
@@ -147,6 +154,8 @@ pub(crate) struct Filling {
     pub(crate) rps: f64,
     /// How many requests it would take to fill them, if that is known.
     pub(crate) full_after: Option<u64>,
+    /// Whether that may end by itself, as drives that choose the order in which they write do so the faster the more they have.
+    pub(crate) may_end: bool,
 }
 
 /// The length of the queue at some arrivals, from one of them to the last.
@@ -192,6 +201,9 @@ impl Levels {
     fn filling(&self) -> Option<Filling> {
         let rps = self.growth(|level| level.waiting + level.owed.writes)?;
         let [.., last] = self.noted;
+        if last.owed.sorts && last.owed.writes * SORTED_SHARE < last.owed.of {
+            return None;
+        }
         // One that is nearly full has nothing to tell of that.
         let room = last
             .owed
@@ -201,6 +213,7 @@ impl Levels {
         self.growth_rps().is_none().then_some(Filling {
             rps,
             full_after: times.map(|times| (times * last.came as f64) as u64),
+            may_end: last.owed.sorts,
         })
     }
 
@@ -461,11 +474,14 @@ impl Recorder {
         let sum = owed.reduce(|sum, owed| Owed {
             blocks: sum.blocks + owed.blocks,
             room: sum.room.zip(owed.room).map(|(sum, room)| sum + room),
+            sorts: sum.sorts || owed.sorts,
         });
-        let Owed { blocks, room } = sum.unwrap_or_default();
+        let sum = sum.unwrap_or_default();
         Owing {
-            writes: writes(blocks),
-            room: room.map(writes),
+            writes: writes(sum.blocks),
+            room: sum.room.map(writes),
+            sorts: sum.sorts,
+            of: self.writes_came,
         }
     }
 

@@ -138,19 +138,27 @@ fn level(second: u64, waiting: u64) -> Level {
 /// What write caches hide is told where the queue itself does not grow, with how many requests fill them, unless they nearly are.
 #[test]
 fn caches_that_fill_are_no_queue_and_are_told() {
-    let told = |owed: [u64; LEVELS], room: Option<u64>, waiting: u64| {
+    let of_all = |owed: [u64; LEVELS], room: Option<u64>, waiting: u64, sorted: Option<u64>| {
         let mut levels = Levels::from(0);
         for (second, writes) in owed.into_iter().enumerate() {
             let second = second as u64;
             let level = Level {
-                owed: Owing { writes, room },
+                owed: Owing {
+                    writes,
+                    room,
+                    sorts: sorted.is_some(),
+                    of: sorted.unwrap_or(4_000),
+                },
                 ..level(second, waiting * second)
             };
             levels.note(level, 100_000);
         }
-        let full_after = levels.filling().map(|filling| filling.full_after);
+        let found = levels.filling();
+        assert!(found.is_none_or(|found| found.may_end == sorted.is_some()));
+        let full_after = found.map(|filling| filling.full_after);
         (levels.growth_rps().is_some(), full_after)
     };
+    let told = |owed, room, waiting| of_all(owed, room, waiting, None);
     let fills = [0, 100, 200, 300, 400];
     assert_eq!(told(fills, Some(800), 0), (false, Some(Some(8_000))));
     assert_eq!(told(fills, Some(410), 0), (false, Some(None)));
@@ -159,6 +167,9 @@ fn caches_that_fill_are_no_queue_and_are_told() {
     assert_eq!(told([0, 100, 200, 300, 300], None, 0), (false, None));
     assert_eq!(told([0, 19, 38, 57, 76], None, 0), (false, None));
     assert_eq!(told(fills, None, 50), (true, None));
+    // Of drives that choose the order in which they write it is told from a fifth of the writes on.
+    assert_eq!(of_all(fills, None, 0, Some(2_000)), (false, Some(None)));
+    assert_eq!(of_all(fills, None, 0, Some(2_001)), (false, None));
 }
 
 #[test]

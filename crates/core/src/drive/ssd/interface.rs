@@ -461,6 +461,7 @@ impl Drive for SsdDrive {
         Owed {
             blocks: blocks(buffer.held()),
             room: Some(blocks(buffer.room())),
+            sorts: false,
         }
     }
 

@@ -9,7 +9,9 @@ use crate::warning::{Warning, WarningKind};
 
 /// That write caches filled as long as requests came.
 pub(super) fn filling(label: &str, filling: Option<Filling>) -> Option<Warning> {
-    let Filling { rps, full_after } = filling?;
+    let Filling {
+        rps, full_after, ..
+    } = filling?;
     let full = full_after.map_or_else(String::new, |requests| {
         format!(
             " (which are full after about {} requests)",

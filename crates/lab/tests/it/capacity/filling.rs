@@ -91,11 +91,43 @@ fn of_drives_that_keep_up_nothing_is_said() {
         ("hp-c2247a", "0", 20.0, 1_000),
     ];
     assert_eq!(filled(&keep_up), [false; 8]);
+    // Near their limit disks owe more and more for a few hundred requests, until they have their choice of them.
+    let near = [
+        ("modern-20tb", "0", 250.0, 500),
+        ("modern-20tb", "0", 250.0, 700),
+    ];
+    assert_eq!(filled(&near), [false; 2]);
     let hidden = [
         ("nvme-tlc-1tb", "0", 800_000.0, 15_000),
         ("nvme-tlc-1tb:cache=protected", "0", 800_000.0, 15_000),
+        // A fifth of the writes and more is not written, and the disk can do 282 a second.
+        ("modern-20tb", "0", 320.0, 500),
     ];
-    assert_eq!(filled(&hidden), [true; 2]);
+    assert_eq!(filled(&hidden), [true; 3]);
+}
+
+/// A disk of which the cache fills with the first few hundred requests may come to rest: nothing is sure then, but it does not fail for that.
+#[test]
+fn of_a_disk_that_chooses_what_it_writes_nothing_is_sure() {
+    let base = synthetic(
+        "poisson:read_share=0.6:requests=500",
+        &[("drive", "modern-20tb"), ("sched", "satf")],
+    );
+    let coarse = How {
+        resolution_percent: 20.0,
+        ..how("mean < 40 ms", Find::Rate)
+    };
+    let found = found(&points(&base, &[]), &coarse);
+    let tried = &found.choices[0].tried;
+    // 20,000 requests are served up to 270 a second.
+    let below = tried.iter().filter(|tried| tried.at < 200.0);
+    assert!(below.clone().count() > 2);
+    for tried in below {
+        assert_eq!(tried.queue_growth_rps, None, "{}", tried.at);
+    }
+    let said = found.details.join(" ");
+    assert!(said.contains("the drives are not steady at"), "{said}");
+    assert!(!said.contains("the drives write less than comes"), "{said}");
 }
 
 /// It is said of a full cache what drives can do, whatever their state is: 475,000 and 73,000 writes a second, and not the million that the link takes.

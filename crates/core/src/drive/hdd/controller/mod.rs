@@ -310,12 +310,14 @@ impl Controller {
             .flatten()
     }
 
-    /// What has been written and is not on the medium yet. Each of its segments may be full or not.
+    /// What has been written and is not on the medium yet. How much there is room for hangs on how the blocks lie, as a segment may be full or not. Reads go
+    /// before, and what is nearest is written first.
     pub(super) fn owes(&self) -> Owed {
         let runs = self.buffer.runs_unwritten().map(|run| run.len.0);
         Owed {
             blocks: Blocks(runs.sum()),
             room: None,
+            sorts: true,
         }
     }
 
