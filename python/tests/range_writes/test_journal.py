@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -94,3 +96,9 @@ def test_a_table_that_does_not_fit_is_refused() -> None:
             skips=3,
             repeats=1,
         )
+
+
+def test_a_run_whose_journal_gave_up_has_no_numbers() -> None:
+    run = SimpleNamespace(label="skip=none", measures={"workload": {"gave_up": 1}})
+    with pytest.raises(RuntimeError, match="skip=none: the journal gave up"):
+        journal.numbers(cast("Run", run))

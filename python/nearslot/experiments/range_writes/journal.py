@@ -58,6 +58,8 @@ SMALL_JOURNAL = 512
 def numbers(run: Run) -> Row:
     """What a run tells of its transactions, in milliseconds each as well."""
     of = run.measures["workload"]
+    if of["gave_up"]:
+        raise RuntimeError(f"{run.label}: the journal gave up, so it has no rate of transactions")
     told: Row = {"tps": of["transactions_s"], "transaction_ms": 1e3 / of["transactions_s"]}
     moved = of["account_reads"] + of["pages_home"]
     told["read_share"] = of["account_reads"] / moved if moved else 0.0
