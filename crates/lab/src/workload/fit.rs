@@ -309,18 +309,18 @@ mod tests {
         };
         let alike = told(100, 100);
         assert!(
-            alike.contains("are, of the catalog, the disks seagate-cheetah-9lp"),
+            alike.contains("of the catalog these are large enough: the disks seagate-cheetah-9lp"),
             "{alike}"
         );
         // Four fifths of 9.1 GB are not 8 GB.
         let spare = told(80, 100);
         assert!(
-            spare.contains("are, of the catalog, the disks scsi-10k-73gb"),
+            spare.contains("of the catalog these are large enough: the disks scsi-10k-73gb"),
             "{spare}"
         );
         let array = told(800, 100);
         assert!(
-            array.contains("are, of the catalog, the disks hp-c2247a"),
+            array.contains("of the catalog these are large enough: the disks hp-c2247a"),
             "{array}"
         );
         // A drive for each of three volumes.
