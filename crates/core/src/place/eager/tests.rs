@@ -10,7 +10,7 @@ use crate::io::DriveDone;
 use crate::maplog::Entry;
 use crate::op::{Cost, Failure, Status};
 use crate::place::busy::Busy;
-use crate::plan::{Instead, Step};
+use crate::plan::{Instead, Step, StepIndex};
 
 const GONE: Status = Status::Failed(Failure::Gone);
 const FAILED: Status = Status::Failed(Failure::Medium);
@@ -458,6 +458,27 @@ fn a_flush_does_not_count_a_copy_that_may_be_in_no_map() {
         assert_eq!(flush(&mut copies), Flush::Goes, "it stays");
         copies.answer_held(&mut out);
         assert_eq!((out.open.len(), out.refused.len()), (3, 0));
+    }
+}
+
+/// A drive that goes while it flushes is not needed if all that it had is elsewhere. But what was written elsewhere meanwhile may be in the
+/// cache of a drive that had ended its part before.
+#[test]
+fn a_flush_beside_a_drive_that_goes_covers_what_came_into_other_caches_since() {
+    for keeps_in_caches in [false, true] {
+        let mut copies = volume(false);
+        copies.keeps_in_caches = keeps_in_caches;
+        lose(&mut copies, 1);
+        let mut out = Plan::default();
+        copies.flush_ended(GONE, &mut out);
+        let flushed: Vec<DriveId> = out.ios().map(|io| io.drive).collect();
+        match keeps_in_caches {
+            false => assert_eq!((flushed, out.instead), (vec![], Instead::Tolerated)),
+            true => {
+                assert_eq!(flushed, [DriveId(0)]);
+                assert_eq!(out.instead, Instead::Step(StepIndex(0)));
+            }
+        }
     }
 }
 

@@ -749,3 +749,20 @@ fn a_read_that_is_split_reads_what_was_asked() {
     assert_eq!(reads(&out), parts);
     assert_eq!(out.instead, Instead::Step(StepIndex(0)));
 }
+
+#[test]
+fn a_flush_that_is_held_waits_for_its_own_flush_of_the_drives() {
+    let mut copies = volume(2, true);
+    let mut out = Plan::default();
+    copies.hold_flush(&mut out);
+    copies.answer_held(&mut out);
+    let own = out.ios().next().expect("the drives flush").tag;
+    assert_eq!(out.ios().count(), 2);
+    let mut out = Plan::default();
+    copies.held_flushed(Tag(own.0 + 1), Status::Done, &mut out);
+    assert!(out.open.is_empty(), "an earlier one covers less");
+    copies.answer_held(&mut out);
+    assert_eq!(out.ios().count(), 0, "it is under way");
+    copies.held_flushed(own, Status::Done, &mut out);
+    assert_eq!(out.open.len(), 1);
+}
