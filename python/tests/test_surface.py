@@ -113,7 +113,7 @@ def test_no_drive_named_is_one_of_today_and_said(trace: Path) -> None:
     assert "sold since 2005" in chosen.why
     assert chosen.why in found._repr_html_()
     assert chosen.why.split(",")[0] in str(found)
-    named = nearslot.run(trace, replay="closed", limit=500, drive="modern-20tb")
+    named = nearslot.run(trace, replay="closed", limit=500, drive=chosen.name)
     assert named.drive_chosen is None
     assert found.warnings == named.warnings
 

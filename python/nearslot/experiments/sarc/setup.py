@@ -174,7 +174,8 @@ def numbers(options: Options, of: Configuration, run: Run) -> dict[str, float | 
     rate = options.scale / run.duration_s
     pages = of.cache_pages(options)
     bottom_pages = pages * options.bottom_percent / 100
-    held = cache["sequence_mean_pages"]
+    # It has none where nothing left the cache: then no list was ever bounded.
+    held = cache.get("sequence_mean_pages", 0)
     return {
         "read_ms": reads.mean,
         "write_ms": writes.mean,
