@@ -349,6 +349,12 @@ impl Run {
     pub fn has(&self, of: &str, name: &str) -> bool {
         self.measure(of, name).is_some()
     }
+
+    /// Whether something that is counted happened.
+    pub fn happened(&self, of: &str, name: &str) -> bool {
+        let count = self.measure(of, name);
+        count.is_some_and(|count| count.value() > 0.0)
+    }
 }
 
 /// A distribution of times in milliseconds. Mean and longest are those of the requests that were answered. Percentiles of response times are

@@ -30,7 +30,7 @@ struct Tally {
 }
 
 /// So many lives of each setup in the tests of every day; `NEARSLOT_LIVES` says another number.
-fn lives() -> u64 {
+pub(crate) fn lives() -> u64 {
     std::env::var("NEARSLOT_LIVES").map_or(1, |lives| lives.parse().expect("a number"))
 }
 

@@ -10,14 +10,10 @@ use nearslot_core::op::Op;
 use nearslot_core::rng::Rng;
 
 use crate::contents::failing::{Slip, written};
+use crate::contents::left::lives;
 use crate::contents::load;
 use crate::contents::rig::Rig;
 use crate::contents::setups::{SETUPS, Setup};
-
-/// So many lives of each setup in the tests of every day; `NEARSLOT_LIVES` says another number.
-fn lives() -> u64 {
-    std::env::var("NEARSLOT_LIVES").map_or(1, |lives| lives.parse().expect("a number"))
-}
 
 /// A life on drives whose commands fail, each so often, one of which may go on the way.
 fn life(setup: &Setup, seed: u64) -> Rig {

@@ -4,7 +4,7 @@
 //! the drive when the run ends has lived in that state: one drive more that goes may take data with it. Which placements can stand in for a drive
 //! they say themselves ([`Shape::spared`](nearslot_core::contract::Shape)); of all others the requests fail that need the drive, and that is told.
 
-use nearslot_core::contract::Placement;
+use nearslot_core::contract::{Faults, Placement};
 use nearslot_core::registry::Kind;
 
 use super::{AtEnd, gone_from};
@@ -14,10 +14,7 @@ use crate::warning::{Warning, WarningKind};
 
 /// That an array which can lose a drive was without one up to the end of the run.
 pub(super) fn degraded(run: &Run, at_end: &AtEnd) -> Option<Warning> {
-    let faults = run.measures.get("faults")?;
-    let noticed = faults
-        .get("failed_gone")
-        .is_some_and(|number| number.value() > 0.0);
+    let noticed = run.happened(<dyn Faults as Kind>::CARD.key, "failed_gone");
     if at_end.gone.is_empty() || at_end.spared == 0 || !noticed {
         return None;
     }
