@@ -299,10 +299,12 @@ impl Copies {
     /// Whether the buffer holds the newest version of a chunk for this copy of it.
     pub(super) fn is_buffered(&self, of: CopyOf) -> bool {
         match self.get(of) {
-            Some(Copy::Waiting(source) | Copy::Flying { source, .. } | Copy::Landed(source)) => {
-                source == Source::Buffer
-            }
-            Some(Copy::Outdated { waits, source }) => waits && source == Source::Buffer,
+            Some(
+                Copy::Waiting(source)
+                | Copy::Flying { source, .. }
+                | Copy::Landed(source)
+                | Copy::Outdated { source, .. },
+            ) => source == Source::Buffer,
             Some(Copy::Failed(_)) | None => false,
         }
     }
@@ -365,7 +367,7 @@ impl Copies {
             Copy::Outdated { waits, .. } => self.set(of, Copy::Outdated { waits, source }),
             Copy::Failed(_) => {}
             Copy::Flying { write, .. } => {
-                self.outdate(of, has_home);
+                self.outdate(of, has_home, source);
                 return Some(write);
             }
             Copy::Landed(_) => panic!("{of:?}: a change that was kept is not made"),
@@ -373,15 +375,15 @@ impl Copies {
         None
     }
 
-    /// What its delayed write has put on the platter is overtaken by a change that waits for the map.
+    /// What its delayed write has put on the platter is overtaken by a change that waits for the map. Until that is made, no buffer has more than
+    /// before.
     pub(super) fn overtaken(&mut self, of: CopyOf, has_home: bool) {
-        self.flew(of);
-        self.outdate(of, has_home);
+        let (source, _) = self.flew(of);
+        self.outdate(of, has_home, source);
     }
 
-    fn outdate(&mut self, of: CopyOf, has_home: bool) {
+    fn outdate(&mut self, of: CopyOf, has_home: bool, source: Source) {
         if has_home {
-            let source = Source::Buffer;
             let waits = false;
             self.set(of, Copy::Outdated { waits, source });
         }

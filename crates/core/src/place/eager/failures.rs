@@ -31,6 +31,7 @@ impl EagerCopies {
         let Underway {
             of, slot, drive, ..
         } = *read;
+        self.doubted.add(drive, slot);
         let mut tried = match read.purpose {
             Purpose::ReadInstead(.., tried) => tried,
             _ => Tried {
@@ -82,11 +83,12 @@ impl EagerCopies {
         })
     }
 
-    /// A copy was read in place of this one, which could not be: that is given up.
+    /// A copy was read in place of this one, which could not be: that is given up, unless it has been written there anew meanwhile.
     pub(super) fn read_instead(&mut self, of: CopyOf, slot: Slot, out: &mut Plan) {
         // What waits to be entered in the map supersedes it anyway; and when no change of it can be kept, it stays as it is.
         let stays = self.is_overtaken(of) || self.map_lost || self.gone.has(self.drive(of));
-        if self.slot(of) == slot && !stays && self.is_elsewhere(of) {
+        let is_bad = self.slot(of) == slot && self.doubted.has(self.drive(of), slot);
+        if is_bad && !stays && self.is_elsewhere(of) {
             self.give_up(of, out);
         }
     }

@@ -17,8 +17,10 @@ impl EagerCopies {
     pub(super) fn ended(&mut self, tag: Tag, done: &DriveDone, out: &mut Plan) {
         let ended = self.take_underway(tag);
         let is_done = done.status.is_done();
-        if !is_done {
-            self.doubt_held();
+        match is_done {
+            true if done.op == Op::Write => self.doubted.remove(ended.drive, ended.slot),
+            true => {}
+            false => self.doubt_held(),
         }
         match ended.purpose {
             Purpose::Read | Purpose::ReadInstead(..) => {

@@ -66,7 +66,7 @@ use copies::Copies;
 use held::{FLUSH, Held};
 use map::{Map, NOWHERE};
 pub(super) use single::SPEC;
-use slots::{Readers, Retired};
+use slots::{Doubted, Readers, Retired};
 use store::{MapStore, MapWrite};
 use waiting::Waiting;
 
@@ -177,6 +177,7 @@ struct EagerCopies {
     copies: Copies,
     readers: Sorted<Readers>,
     retired: Retired,
+    doubted: Doubted,
     /// Drives that had no free slot, and have one now: writes may wait for it.
     freed: Vec<DriveId>,
     /// Drives that nothing more is sent to that is elsewhere too.
@@ -231,6 +232,7 @@ impl EagerCopies {
             copies: Copies::new(geometry.drives(), buffer),
             readers: Sorted::default(),
             retired: Retired::new(geometry.drives()),
+            doubted: Doubted::default(),
             freed: Vec::new(),
             gone: Gone::none(geometry.drives()),
             lost: 0,

@@ -23,9 +23,15 @@ pub(super) struct Retired {
     counts: Vec<u64>,
 }
 
-/// A slot that is retired.
+/// A slot that could not be read or written.
 #[derive(Clone, Copy, Debug)]
 struct Bad((u16, Slot));
+
+fn has(slots: &Sorted<Bad>, drive: DriveId, slot: Slot) -> bool {
+    let place = (drive.0, slot);
+    let found = slots.at(slots.seek(&place));
+    found.is_some_and(|found| found.0 == place)
+}
 
 impl Keyed for Bad {
     type Key = (u16, Slot);
@@ -55,13 +61,33 @@ impl Retired {
     }
 
     fn has(&self, drive: DriveId, slot: Slot) -> bool {
-        let place = (drive.0, slot);
-        let found = self.slots.at(self.slots.seek(&place));
-        found.is_some_and(|found| found.0 == place)
+        has(&self.slots, drive, slot)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (DriveId, Slot)> {
         self.slots.iter().map(|bad| (DriveId(bad.0.0), bad.0.1))
+    }
+}
+
+/// Slots where a read has failed and nothing was written since. By the time another copy was read in place of one that could not be, a newer
+/// version may lie in the same slot: that is not in doubt.
+#[derive(Default)]
+pub(super) struct Doubted(Sorted<Bad>);
+
+impl Doubted {
+    pub(super) fn add(&mut self, drive: DriveId, slot: Slot) {
+        if !self.has(drive, slot) {
+            self.0.insert(Bad((drive.0, slot)));
+        }
+    }
+
+    /// The slot was written.
+    pub(super) fn remove(&mut self, drive: DriveId, slot: Slot) {
+        self.0.take(&(drive.0, slot));
+    }
+
+    pub(super) fn has(&self, drive: DriveId, slot: Slot) -> bool {
+        has(&self.0, drive, slot)
     }
 }
 
