@@ -187,7 +187,7 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// A copy was written, or could not be. If in the end too few are on the platters of drives that are left, those that were not tried
-    /// are written, but for those of which a delayed write is under way. If no drive that is left has been tried, it waits for those writes.
+    /// are written, but for those of which a delayed write is under way. If it is on no drive that is left, it waits for those writes.
     /// When no more can be tried, the write is answered if one of them is there, and the others are tried again in spare time.
     pub(super) fn foreground_done(
         &mut self,
@@ -227,8 +227,8 @@ impl<L: Layout> FixedCopies<L> {
         };
         let mut others = self.left(ended.first.chunk(), others);
         // It has reached no drive that is left: it waits for the copies that are being written there.
-        if others == 0 && left == 1 && self.left(ended.first.chunk(), landed | failed) == 0 {
-            others = self.left(ended.first.chunk(), self.flying(ended));
+        if others == 0 && left == 1 && landed == 0 {
+            others = self.left(ended.first.chunk(), self.flying(ended) & !failed);
         }
         if others != 0 {
             let piece = self.piece(ended, done, others);

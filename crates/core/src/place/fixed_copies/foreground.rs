@@ -117,7 +117,10 @@ impl<L: Layout> FixedCopies<L> {
         }
         let writes = first..out.steps.len() as u32;
         follow(after, writes.clone(), out);
-        self.start_later(key, piece.copies, writes, out);
+        // Else one copy is current, and the write goes to that.
+        if self.gone.any() {
+            self.start_later(key, piece.copies, writes, out);
+        }
     }
 
     /// Writes so many copies of a piece: on idle drives the nearest, then where the queue is shortest.
@@ -155,9 +158,6 @@ impl<L: Layout> FixedCopies<L> {
         writes: Range<u32>,
         out: &mut Plan,
     ) {
-        if !self.gone.any() {
-            return;
-        }
         let Writing { first, chunks, .. } = self.writes[key];
         let flies = |chunk: &Chunk| self.state(*chunk).flying & copies != 0;
         let flying: Vec<Chunk> = first.run(chunks).filter(flies).collect();

@@ -128,20 +128,6 @@ fn reads(plan: &Plan) -> Vec<(DriveId, Pba, Blocks)> {
     reads.map(place).collect()
 }
 
-/// What is being written in spare time is older than what the write that has failed may have left.
-#[test]
-fn a_write_that_failed_outdates_what_is_being_written() {
-    let mut copies = volume(2, false);
-    flying(&mut copies, 0b10);
-    write_ends(&mut copies, FAILED, &mut Plan::default());
-    let mut out = Plan::default();
-    let ended = underway(0, 1, 1, Part::Delayed(Apart::Tried));
-    copies.delayed_ended(&ended, true, false, &mut out);
-    assert_eq!(copies.state(Chunk(0)).current, 0b01);
-    copies.spend_spare_time(DriveId(1), &mut out);
-    assert_eq!(reads(&out), [(DriveId(0), Pba(0), CHUNK)], "it is copied");
-}
-
 /// When nothing of a chunk is delayed any more, no copy of it is written from the buffer.
 #[test]
 fn a_chunk_leaves_the_buffer_with_its_last_delayed_copy() {
@@ -625,22 +611,27 @@ fn of_torn_copies_one_is_taken_that_can_be_read() {
     }
 }
 
-/// All copies that are left are being written: so a write waits, whether it is known that the other drive is gone, or found out by that.
+/// All copies that are left are being written: so a write waits, whether it is known that the other drive is gone, or found out by that. So
+/// does one that failed where it went first.
 #[test]
-fn a_write_beside_a_drive_that_is_gone_waits_for_the_copy_that_is_being_written() {
-    for (known, status) in [(true, Status::Done), (false, Status::Done), (false, FAILED)] {
+fn a_write_that_cannot_go_elsewhere_waits_for_the_copy_that_is_being_written() {
+    let first = [None, Some(GONE), Some(FAILED)];
+    let cases = first
+        .into_iter()
+        .flat_map(|first| [(first, Status::Done), (first, FAILED)]);
+    for (first, status) in cases {
         let mut copies = volume(2, false);
         flying(&mut copies, 0b10);
         let mut out = Plan::default();
-        if known {
+        if let Some(failed) = first {
+            let key = write(&mut copies, 1);
+            out = copy_ends(&mut copies, key, 0, failed);
+            assert!(matches!(out.instead, Instead::Step(_)));
+        } else {
             assert!(copies.gone.learn(DriveId(0), GONE));
             copies.leave_out(DriveId(0), &mut out);
             let request = Request::new(1, Op::Write, 0, CHUNK.0, Instant::ZERO);
             copies.plan_write(Instant::ZERO, &request, &Busy, &mut out);
-        } else {
-            let key = write(&mut copies, 1);
-            out = copy_ends(&mut copies, key, 0, GONE);
-            assert!(matches!(out.instead, Instead::Step(_)));
         }
         let waiting = *out.ios().next().expect("it is to be written");
         assert_eq!((waiting.drive, out.steps.len()), (DriveId(1), 2));

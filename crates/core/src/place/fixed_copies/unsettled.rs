@@ -132,10 +132,12 @@ impl Unsettled {
         if !has_others {
             self.suspect = 0;
         }
-        // What is being written is older than what one of them may have, unless that can be read from none.
-        if failed & left != 0 || self.flying & left == 0 {
-            self.spoiled = self.flying;
-        }
+        assert_eq!(
+            self.flying & left,
+            0,
+            "a write fails when all that are left were tried"
+        );
+        self.spoiled = self.flying;
         self.unbuffered = true;
     }
 

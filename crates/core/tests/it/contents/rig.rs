@@ -175,9 +175,7 @@ impl Rig {
         self.judged += 1;
         let failing = self.failing.as_ref().expect("some fail");
         let (places, chunk) = (self.contents.places(), self.contents.setup().chunk);
-        let is_there = |block: u64, (drive, at): (DriveId, u64)| {
-            places[block as usize].contains(&(drive, at, true)) && failing.reads(drive, at)
-        };
+        let holds = |block: u64, drive, at| places[block as usize].contains(&(drive, at, true));
         let blocks = request.extent.start.0..request.extent.end().0;
         let could = |number: u64| {
             let part = blocks.start.max(number * chunk)..blocks.end.min((number + 1) * chunk);
@@ -191,10 +189,14 @@ impl Rig {
                 };
                 return copies.any(|copy| copy.iter().all(&mut reads));
             }
-            let mut firsts = places[part.start as usize].iter();
-            firsts.any(|(drive, at, _)| {
-                let mut all = part.clone().zip(*at..);
-                all.all(|(block, at)| is_there(block, (*drive, at)))
+            // A copy that lacks anything of its chunk is stale.
+            let whole = number * chunk..(number + 1) * chunk;
+            let mut copies = places[whole.start as usize].iter();
+            copies.any(|(drive, at, _)| {
+                let mut all = whole.clone().zip(*at..);
+                let is_current = all.all(|(block, at)| holds(block, *drive, at));
+                let mut read = part.clone().map(|block| at + block % chunk);
+                is_current && read.all(|at| failing.reads(*drive, at))
             })
         };
         if (blocks.start / chunk..blocks.end.div_ceil(chunk)).all(could) {
