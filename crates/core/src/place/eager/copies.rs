@@ -612,10 +612,22 @@ mod tests {
     }
 
     #[test]
-    fn an_older_version_on_its_way_home_is_in_no_buffer() {
-        let mut copies = outdated(10);
+    fn while_an_older_version_is_on_its_way_home_the_newer_one_is_in_the_buffer() {
+        // With no room, so that the copy is written when the older one has arrived.
+        let mut copies = outdated(0);
+        assert!(copies.is_buffered(ONE));
+        let answer = copies.delay(DRIVE, ONE, Buffer, Turn::SpareTime);
+        assert_eq!(answer, Delayed::Already);
+        assert!(copies.is_buffered(ONE));
+    }
+
+    #[test]
+    fn what_was_read_for_a_write_home_is_in_no_buffer_until_a_newer_version_comes() {
+        let mut copies = copies(10);
+        copies.fly(ONE, 5, AnotherCopy);
+        copies.overtaken(ONE, true);
         assert!(!copies.is_buffered(ONE));
-        copies.delay(DRIVE, ONE, Buffer, Turn::SpareTime);
+        assert_eq!(copies.renewed(ONE, true), None);
         assert!(copies.is_buffered(ONE));
     }
 

@@ -10,7 +10,8 @@ use super::map::NOWHERE;
 use super::{Change, ChunkWrite, EagerCopies, Purpose, Reason, Tried, Underway};
 use crate::freemap::Slot;
 use crate::ids::DriveId;
-use crate::io::DriveDone;
+use crate::io::{DriveDone, Tag};
+use crate::op::Failure;
 use crate::place::delayed::CopyOf;
 use crate::plan::{Instead, Plan, PlannedIo};
 use crate::units::Blocks;
@@ -197,6 +198,21 @@ impl EagerCopies {
         let repeats = true;
         let write = self.write_copy(of, reason);
         PlannedIo { repeats, ..write }
+    }
+
+    /// Writes of copies that have no slot yet are to get none, if they are meant.
+    pub(super) fn revoke_open(
+        &self,
+        failure: Failure,
+        is_meant: impl Fn(&Underway) -> bool,
+        out: &mut Plan,
+    ) {
+        for (key, one) in &self.underway {
+            let writes = matches!(one.purpose, Purpose::Write(_) | Purpose::Dropped);
+            if writes && one.slot == NOWHERE && is_meant(one) {
+                out.revoke(Tag(key as u64), failure);
+            }
+        }
     }
 
     /// Chunks of foreground writes, and of changes that wait for the map.

@@ -294,12 +294,7 @@ impl EagerCopies {
         for chunk in chunks {
             self.delay_others(chunk, out);
         }
-        for (key, one) in &self.underway {
-            let writes = matches!(one.purpose, Purpose::Write(_) | Purpose::Dropped);
-            if writes && one.slot == NOWHERE {
-                out.revoke(Tag(key as u64), Failure::MapLost);
-            }
-        }
+        self.revoke_open(Failure::MapLost, |_| true, out);
     }
 
     /// The next change that may be made now.

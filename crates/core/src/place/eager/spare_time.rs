@@ -6,7 +6,7 @@ use super::map::NOWHERE;
 use super::{EagerCopies, Landed, Purpose, Reason, Underway};
 use crate::freemap::Slot;
 use crate::ids::DriveId;
-use crate::op::Op;
+use crate::op::{Failure, Op};
 use crate::place::delayed::{CopyOf, TRIES, Turn};
 use crate::plan::{Plan, PlannedIo, StepIndex, Target};
 use crate::units::Blocks;
@@ -67,28 +67,51 @@ impl EagerCopies {
             self.drive(*of) == drive && holds_one(of) && self.is_missing(*of)
         };
         let failed = self.copies.failed_ones().filter(here);
-        let Some((of, times)) = failed.min_by_key(|(_, times)| *times) else {
-            return;
-        };
-        match times < MOVES_MAX {
-            true => self.propagate(of, Source::AnotherCopy, out),
-            false => self.give_room(drive, out),
+        let least = failed.min_by_key(|(_, times)| *times);
+        match least.filter(|(_, times)| *times < MOVES_MAX) {
+            Some((of, _)) => self.propagate(of, Source::AnotherCopy, out),
+            None if self.give_room(drive, out) || self.room_comes(drive) => {}
+            None => self.refuse_room(drive, out),
         }
     }
 
     /// Writes wait for a slot of a drive, and each copy that holds one was moved home in vain too often: one that is current elsewhere
-    /// too is given up here.
-    fn give_room(&mut self, drive: DriveId, out: &mut Plan) {
+    /// too is given up here, if there is one.
+    fn give_room(&mut self, drive: DriveId, out: &mut Plan) -> bool {
         let spared = |of: &CopyOf| {
             let here = self.drive(*of) == drive && self.slot(*of) != NOWHERE;
             let holds_one = here && self.home(*of) != Some(self.slot(*of));
             holds_one && self.is_elsewhere(*of) && !self.is_overtaken(*of)
         };
         let found = self.copies.failed_ones().map(|(of, _)| of).find(spared);
-        let Some(of) = found else {
-            return;
+        if let Some(of) = found {
+            self.ask_to_give_up(of, out);
+        }
+        found.is_some()
+    }
+
+    /// Whether something is under way that may leave a slot of a drive: a change of the map, a copy on its way home, or a write of a chunk that
+    /// holds one. O(what is not settled and what is under way), for a drive where nothing else can be done.
+    fn room_comes(&self, drive: DriveId) -> bool {
+        if self.changes.iter().next().is_some() {
+            return true;
+        }
+        let starts =
+            |one: &Underway| one.slot != NOWHERE || self.map.free[one.drive.index()].free() > 0;
+        let leaves = |chunk: u32| {
+            let mut underway = self.underway.iter();
+            underway.any(|(_, one)| one.of.chunk == chunk && starts(one))
         };
-        self.ask_to_give_up(of, out);
+        let mut here = self.copies.chunks().flat_map(|chunk| self.copies_of(chunk));
+        here.any(|of| {
+            let is_here = self.drive(of) == drive;
+            is_here && (self.copies.is_written(of) || self.slot(of) != NOWHERE && leaves(of.chunk))
+        })
+    }
+
+    /// Bad homes keep all slots of a drive: what waits for one there fails.
+    fn refuse_room(&self, drive: DriveId, out: &mut Plan) {
+        self.revoke_open(Failure::Medium, |write| write.drive == drive, out);
     }
 
     /// Whether a copy is still to be written: it lies nowhere while another can be read, or away from its home.
