@@ -394,7 +394,7 @@ fn what_waits_for_a_slot_that_bad_homes_keep_fails() {
         !out.revoked.is_empty()
     };
     assert!(fails(&|_| ()));
-    let other = CopyOf { chunk: 2, copy: 0 };
+    let other = CopyOf { chunk: 1, copy: 0 };
     assert!(
         !fails(&|copies| copies.forget(2, &mut Plan::default())),
         "the map changes"
