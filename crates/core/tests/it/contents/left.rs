@@ -246,7 +246,7 @@ fn a_drive_that_was_gone_stays_gone() {
 /// Blocks of the whole volume that go bad, each on another drive than its neighbours: of every chunk one copy is left.
 fn spoil_all_but_one(rig: &mut Rig, setup: &Setup, seed: u64) {
     let mut rng = Rng::stream(seed, "spoil");
-    let places = rig.contents.places();
+    let places = rig.contents.places(0..rig.blocks());
     let mut bad = Vec::new();
     for chunk in places.chunks(setup.chunk as usize) {
         let block = &chunk[rng.below(chunk.len() as u64) as usize];

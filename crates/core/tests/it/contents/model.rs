@@ -11,6 +11,7 @@
 //! keeps writes to a chunk in order, last means last submitted; else any that nothing is wholly after.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use nearslot_core::contract::Drive;
 use nearslot_core::ids::{DriveId, IoId, RequestId};
@@ -660,16 +661,18 @@ impl Contents {
         history.iter().filter(may).map(|one| one.stamp).collect()
     }
 
-    /// By block: where drives hold a version of it, and whether that is one which a read may find now.
-    pub(crate) fn places(&self) -> Vec<Vec<(DriveId, u64, bool)>> {
-        let blocks = 0..self.history.len() as u64;
-        let allowed: Vec<_> = blocks.map(|block| self.allowed(block, NEVER)).collect();
+    /// By block, of these: where drives hold a version of it, and whether that is one which a read may find now.
+    pub(crate) fn places(&self, blocks: Range<u64>) -> Vec<Vec<(DriveId, u64, bool)>> {
+        let of_block = |block| self.allowed(block, NEVER);
+        let allowed: Vec<_> = blocks.clone().map(of_block).collect();
         let mut places = vec![Vec::new(); allowed.len()];
         for (drive, held) in (0..).map(DriveId).zip(&self.drives) {
             for (at, stamp) in (0..).zip(held) {
-                if let Stamp::Of { block, .. } = stamp {
-                    let block = *block as usize;
-                    places[block].push((drive, at, allowed[block].contains(stamp)));
+                if let Stamp::Of { block, .. } = stamp
+                    && let Some(index) = block.checked_sub(blocks.start)
+                    && let Some(places) = places.get_mut(index as usize)
+                {
+                    places.push((drive, at, allowed[index as usize].contains(stamp)));
                 }
             }
         }
@@ -678,11 +681,8 @@ impl Contents {
 
     /// Blocks of which only this drive holds what a read may find.
     pub(crate) fn lost(&self, drive: DriveId) -> Vec<u64> {
-        let others = self
-            .drives
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| *index != drive.index());
+        let others = self.drives.iter().enumerate();
+        let others = others.filter(|(index, _)| *index != drive.index());
         let held: BTreeSet<Stamp> = others.flat_map(|(_, held)| held.iter().copied()).collect();
         let nowhere = |stamp: &Stamp| matches!(stamp, Stamp::Nothing | Stamp::Blank);
         let is_lost = |block: &u64| {

@@ -199,7 +199,7 @@ fn what_one_drive_cannot_read_is_read_on_the_other() {
         named(setup, "disk", "satf", || {
             let mut rig = written(setup, seed, Slip::None, |_| 0.0);
             let mut rng = Rng::stream(seed, "bad");
-            for (block, places) in rig.contents.places().iter().enumerate() {
+            for (block, places) in rig.contents.places(0..rig.blocks()).iter().enumerate() {
                 let keeps = rng.below(places.len() as u64) as usize;
                 let bad = places
                     .iter()
@@ -213,7 +213,7 @@ fn what_one_drive_cannot_read_is_read_on_the_other() {
             // Units have blocks that are bad on each drive, so most of them can be read nowhere; others are read one by one.
             let unreadable = |rig: &Rig| {
                 let failing = rig.failing.as_ref().expect("some fail");
-                let places = rig.contents.places();
+                let places = rig.contents.places(0..rig.blocks());
                 let units = places.chunks(setup.chunk as usize);
                 let can = |drive: u16, unit: &[Vec<(DriveId, u64, bool)>]| {
                     unit.iter().all(|block| {

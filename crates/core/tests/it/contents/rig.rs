@@ -155,7 +155,7 @@ impl Rig {
     /// Blocks with a copy on a drive that is gone, of which another one can read what is to be found.
     pub(crate) fn left_of(&self, gone: DriveId) -> Vec<u64> {
         let failing = self.failing.as_ref().expect("some fail");
-        let places = self.contents.places();
+        let places = self.contents.places(0..self.blocks());
         let is_left = |(_, places): &(u64, Vec<(DriveId, u64, bool)>)| {
             let was_there = places.iter().any(|(drive, ..)| *drive == gone);
             let good = |(drive, at, is_one): &(DriveId, u64, bool)| {
@@ -174,8 +174,7 @@ impl Rig {
         }
         self.judged += 1;
         let failing = self.failing.as_ref().expect("some fail");
-        let (places, chunk) = (self.contents.places(), self.contents.setup().chunk);
-        let holds = |block: u64, drive, at| places[block as usize].contains(&(drive, at, true));
+        let chunk = self.contents.setup().chunk;
         let blocks = request.extent.start.0..request.extent.end().0;
         let could = |number: u64| {
             let part = blocks.start.max(number * chunk)..blocks.end.min((number + 1) * chunk);
@@ -191,10 +190,10 @@ impl Rig {
             }
             // A copy that lacks anything of its chunk is stale.
             let whole = number * chunk..(number + 1) * chunk;
-            let mut copies = places[whole.start as usize].iter();
-            copies.any(|(drive, at, _)| {
-                let mut all = whole.clone().zip(*at..);
-                let is_current = all.all(|(block, at)| holds(block, *drive, at));
+            let places = self.contents.places(whole);
+            places[0].iter().any(|(drive, at, _)| {
+                let mut all = places.iter().zip(*at..);
+                let is_current = all.all(|(places, at)| places.contains(&(*drive, at, true)));
                 let mut read = part.clone().map(|block| at + block % chunk);
                 is_current && read.all(|at| failing.reads(*drive, at))
             })
