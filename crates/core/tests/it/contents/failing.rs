@@ -4,7 +4,7 @@
 //! replaces at the next write. A drive that does not answer in time is worse: what it was to write may be there as a whole, in
 //! part or not at all, and whatever is there can be read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::{Command, DriveDone, Moves};
@@ -42,6 +42,8 @@ pub(crate) struct Failing {
     pub(crate) ended: Vec<u64>,
     /// Blocks that cannot be read.
     unreadable: BTreeSet<(DriveId, u64)>,
+    /// When blocks were written last, and whether that was done.
+    written: BTreeMap<(DriveId, u64), (Instant, bool)>,
     /// Reads and writes that failed.
     failures: [u64; 2],
 }
@@ -60,6 +62,7 @@ impl Failing {
             resets: false,
             told: BTreeSet::new(),
             unreadable: BTreeSet::new(),
+            written: BTreeMap::new(),
             failures: [0; 2],
         }
     }
@@ -92,6 +95,12 @@ impl Failing {
         !self.gone.contains(&drive) && !self.unreadable.contains(&(drive, block))
     }
 
+    /// Whether what a block holds has been known since before this instant: no write of it has ended since, and the last one has not failed.
+    pub(crate) fn stands(&self, drive: DriveId, block: u64, since: Instant) -> bool {
+        let last = self.written.get(&(drive, block));
+        last.is_none_or(|(ended, done)| *done && *ended < since)
+    }
+
     /// A block cannot be read until it is written again.
     pub(crate) fn spoil(&mut self, drive: DriveId, block: u64) {
         self.unreadable.insert((drive, block));
@@ -107,7 +116,7 @@ impl Failing {
     }
 
     /// A command has ended; perhaps it has failed.
-    pub(crate) fn ended(&mut self, drive: DriveId, done: &mut DriveDone) {
+    pub(crate) fn ended(&mut self, now: Instant, drive: DriveId, done: &mut DriveDone) {
         if self.going == Some((self.ended[drive.index()], drive)) {
             self.gone.push(drive);
         }
@@ -151,6 +160,10 @@ impl Failing {
             }
             Op::Write => places().for_each(|place| _ = self.unreadable.remove(&place)),
             Op::Flush | Op::Discard | Op::Seek => {}
+        }
+        if is_write {
+            let last = (now, done.status.is_done());
+            self.written.extend(places().map(|place| (place, last)));
         }
     }
 }

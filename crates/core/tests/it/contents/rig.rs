@@ -174,28 +174,31 @@ impl Rig {
         }
         self.judged += 1;
         let failing = self.failing.as_ref().expect("some fail");
-        let chunk = self.contents.setup().chunk;
+        let (contents, chunk) = (&self.contents, self.contents.setup().chunk);
         let blocks = request.extent.start.0..request.extent.end().0;
         let could = |number: u64| {
-            let part = blocks.start.max(number * chunk)..blocks.end.min((number + 1) * chunk);
-            if self.contents.setup().maps() {
-                let contents = &self.contents;
+            let whole = number * chunk..(number + 1) * chunk;
+            let part = blocks.start.max(whole.start)..blocks.end.min(whole.end);
+            let stands = |drive, at: u64| {
+                let mut all = at..at + chunk;
+                all.all(|at| failing.stands(drive, at, request.arrived))
+            };
+            if contents.setup().maps() {
                 let kept = contents.kept.places(number, &contents.drives);
                 let mut copies = kept.chunk_by(|one, other| one.0 == other.0);
-                let mut reads = |(drive, at): &(DriveId, u64)| {
-                    let mut read = part.clone().map(|block| at + block % chunk);
-                    read.all(|at| failing.reads(*drive, at))
+                let reads = |(drive, at): &(DriveId, u64)| {
+                    let mut all = *at..at + chunk;
+                    stands(*drive, *at) && all.all(|at| failing.reads(*drive, at))
                 };
-                return copies.any(|copy| copy.iter().all(&mut reads));
+                return copies.any(|copy| copy.iter().all(reads));
             }
-            // A copy that lacks anything of its chunk is stale.
-            let whole = number * chunk..(number + 1) * chunk;
-            let places = self.contents.places(whole);
+            let places = contents.places(whole);
             places[0].iter().any(|(drive, at, _)| {
                 let mut all = places.iter().zip(*at..);
                 let is_current = all.all(|(places, at)| places.contains(&(*drive, at, true)));
                 let mut read = part.clone().map(|block| at + block % chunk);
-                is_current && read.all(|at| failing.reads(*drive, at))
+                let reads = read.all(|at| failing.reads(*drive, at));
+                stands(*drive, *at) && is_current && reads
             })
         };
         if (blocks.start / chunk..blocks.end.div_ceil(chunk)).all(could) {
@@ -292,7 +295,7 @@ impl Rig {
         } else if let Some(mut done) = self.drives[index].advance(next) {
             let drive = DriveId(index as u16);
             if let Some(failing) = &mut self.failing {
-                failing.ended(drive, &mut done);
+                failing.ended(self.now, drive, &mut done);
             }
             let failing = self.failing.as_mut();
             let said = failing.map_or(done.status, |failing| failing.said(drive, done.status));

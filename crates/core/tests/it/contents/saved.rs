@@ -2,8 +2,10 @@
 //!
 //! A block that a drive could not read cannot be read there until it is written again, and a drive that is gone stays gone. So when a read fails,
 //! whatever was tried for it is bad, and if a good place is left that holds what was to be found, it was not tried. Reads that meet a write of
-//! the same chunks are left out, as what is to be found is open then. A chunk is what placements know copies of: of two copies that each have another bad block
-//! neither will do, though every block is somewhere.
+//! the same chunks are left out, as what is to be found is open then; and so are places that were written for whatever reason since the read came, as it may have
+//! been too early for them. A chunk is what placements know copies of: one of which the last write of any block failed is none, whatever lies there. At fixed places
+//! a copy with a bad block is read for its others. Where blocks lie anywhere it is given up when another one was read: of two copies that each have another bad block
+//! neither will do then, though every block is somewhere.
 
 use nearslot_core::ids::DriveId;
 use nearslot_core::op::Op;
@@ -42,7 +44,11 @@ fn a_read_that_fails_could_be_read_nowhere() {
     for (index, setup) in (0..).zip(SETUPS) {
         for life_number in 0..lives() {
             let seed = 1_000 * life_number + index;
-            if let Ok(one) = std::env::var("ONE") && one != seed.to_string() { continue; }
+            if let Ok(one) = std::env::var("ONE")
+                && one != seed.to_string()
+            {
+                continue;
+            }
             let rig = life(setup, seed);
             let saveable = rig.saveable.iter();
             wrong.extend(saveable.map(|request| format!("{setup:?}, {seed}: {request:?}")));
