@@ -42,16 +42,16 @@ impl EagerCopies {
         };
         let copies = self.geometry.copies;
         let from = Blocks(done.at.0 - self.at(drive, slot).0);
-        // Of this copy too, if it has been written elsewhere meanwhile.
+        // Those that were tried too, if they have been written since.
         let others = (1..=copies).map(|step| CopyOf {
             copy: (of.copy + step) % copies,
             ..of
         });
         let others = others.filter(|other| self.can_be_read(*other));
         let mut others = others.map(|other| (other, self.slot(other)));
-        let is_new = |(other, place): &(CopyOf, Slot)| match *other == of {
-            true => *place != slot,
-            false => tried.mapped >> other.copy & 1 == 0,
+        let is_new = |(other, place): &(CopyOf, Slot)| {
+            let is_bad = || self.doubted.has(self.drive(*other), *place);
+            tried.mapped >> other.copy & 1 == 0 || !is_bad()
         };
         let current = others.find(is_new);
         let Some((other, place)) = current.or_else(|| self.on_its_way(read, tried)) else {

@@ -350,6 +350,29 @@ fn a_copy_that_was_written_anew_is_not_given_up() {
     }
 }
 
+/// So may it be written in another slot. If the other copy fails, too, it is read there.
+#[test]
+fn a_copy_that_failed_is_read_again_where_it_was_written_since() {
+    for written in [false, true] {
+        let mut copies = volume(false);
+        let again = instead(&read(&mut copies, FIRST, FAILED));
+        if written {
+            let mut out = Plan::default();
+            copies.propagate(FIRST, Source::Buffer, &mut out);
+            let write = *out.ios().next().expect("it goes home");
+            ends(&mut copies, &write, Status::Done, &mut out);
+        }
+        let mut out = Plan::default();
+        ends(&mut copies, &again, FAILED, &mut out);
+        let place = out
+            .ios()
+            .next()
+            .map(|io| copies.underway[io.tag.0 as usize]);
+        let place = place.map(|read| (read.of, Some(read.slot)));
+        assert_eq!(place, written.then(|| (FIRST, copies.home(FIRST))));
+    }
+}
+
 /// Writes wait for a slot, and a copy was moved home in vain as often as is tried.
 #[test]
 fn no_room_is_made_of_the_last_copy() {

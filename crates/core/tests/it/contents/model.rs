@@ -531,15 +531,15 @@ impl Contents {
     /// A request was answered: was it carried out?
     pub(crate) fn answered(&mut self, id: RequestId, status: Status) {
         let answered = self.tick();
-        let asked = self
-            .asked
-            .remove(&id)
-            .expect("it was asked and not answered");
+        let asked = self.asked.remove(&id);
+        let asked = asked.expect("it was asked and not answered");
         if !status.is_done() {
             assert!(self.may_fail, "{:?} failed", asked.request);
             // What it wrote may be found, and so may what was there before.
             self.failed += u64::from(!self.meets_a_write(&asked.request));
-            if status == Status::Failed(Failure::MapLost) {
+            // Which part of it the map has, if it is lost: that is only said of the part that failed first.
+            let by_drive = status == Status::Failed(Failure::Gone);
+            if status == Status::Failed(Failure::MapLost) || by_drive && self.setup.logs() {
                 let extent = asked.request.extent;
                 self.kept.forget(extent.start.0, extent.len.0);
             }
