@@ -278,7 +278,7 @@ pub struct Owed {
     /// How much that is.
     pub blocks: Blocks,
     /// How much the cache has room for, if that does not hang on how the blocks lie.
-    pub room: Option<Blocks>,
+    pub cache_size: Option<Blocks>,
     /// Whether the drive writes that in an order of its choice, and so the faster the more it has: then it may owe more and more for a while, and come to rest.
     pub sorts: bool,
 }

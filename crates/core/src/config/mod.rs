@@ -507,7 +507,7 @@ mod tests {
     fn placements_say_what_they_keep_as_one() {
         let kept = |place: &str| {
             let built = stack_over("hp-c2247a", place, "none").build();
-            built.unwrap().stack.kept().map(|blocks| blocks.0)
+            built.unwrap().stack.copy_unit().map(|blocks| blocks.0)
         };
         for place in [
             "mirror",

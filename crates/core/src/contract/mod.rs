@@ -313,12 +313,12 @@ pub struct Shape {
     pub drives: u16,
     /// So many of its drives may be gone, whichever they are, and everything can still be read: of what was answered a copy is elsewhere, or
     /// what tells it, or it is in memory until it is.
-    pub spared: u16,
+    pub losable: u16,
     /// Blocks that are written as a whole: writes to the same ones follow each other in the order in which they came.
     /// 1 leaves the order open, as drives do.
     pub chunk: Blocks,
     /// Blocks of which each copy is kept as one: a write of a part of them waits for others there, or has to read the rest first. None where data are kept by the block.
-    pub kept: Option<Blocks>,
+    pub copy_unit: Option<Blocks>,
     /// Blocks that are written best together: a whole write of so many, which begins at a multiple of them, reads nothing before. Where
     /// there are no such reads beyond a chunk, it is the chunk.
     pub stripe: Blocks,
@@ -341,9 +341,9 @@ impl Shape {
         Shape {
             capacity,
             drives: 1,
-            spared: 0,
+            losable: 0,
             chunk: Blocks(1),
-            kept: None,
+            copy_unit: None,
             stripe: Blocks(1),
             spare_time: false,
             offers: false,

@@ -462,8 +462,8 @@ impl Stack {
     }
 
     /// So many of its drives may be gone, whichever they are, and everything can still be read.
-    pub fn spared(&self) -> u16 {
-        self.shape.spared
+    pub fn losable(&self) -> u16 {
+        self.shape.losable
     }
 
     /// Requests that were submitted and not yet answered.
@@ -507,8 +507,8 @@ impl Stack {
     }
 
     /// Blocks of which the placement keeps each copy as one, if it does.
-    pub fn kept(&self) -> Option<Blocks> {
-        self.shape.kept
+    pub fn copy_unit(&self) -> Option<Blocks> {
+        self.shape.copy_unit
     }
 
     /// Writes so far that begin or end within a chunk of the placement, and waited for another write of that chunk.

@@ -140,7 +140,7 @@ struct Level {
 struct Owing {
     writes: u64,
     /// How many their caches have room for, if that is known.
-    room: Option<u64>,
+    cache_size: Option<u64>,
     /// Whether some of the drives choose the order in which they write.
     sorts: bool,
     /// Writes that have come so far.
@@ -205,11 +205,11 @@ impl Levels {
             return None;
         }
         // One that is nearly full has nothing to tell of that.
-        let room = last
+        let size = last
             .owed
-            .room
-            .filter(|room| last.owed.writes * 10 < room * 9);
-        let times = room.map(|room| room as f64 / last.owed.writes.max(1) as f64);
+            .cache_size
+            .filter(|size| last.owed.writes * 10 < size * 9);
+        let times = size.map(|size| size as f64 / last.owed.writes.max(1) as f64);
         self.growth_rps().is_none().then_some(Filling {
             rps,
             full_after: times.map(|times| (times * last.came as f64) as u64),
@@ -473,13 +473,16 @@ impl Recorder {
         let owed = drives.iter().map(|drive| drive.owes(now));
         let sum = owed.reduce(|sum, owed| Owed {
             blocks: sum.blocks + owed.blocks,
-            room: sum.room.zip(owed.room).map(|(sum, room)| sum + room),
+            cache_size: sum
+                .cache_size
+                .zip(owed.cache_size)
+                .map(|(sum, size)| sum + size),
             sorts: sum.sorts || owed.sorts,
         });
         let sum = sum.unwrap_or_default();
         Owing {
             writes: writes(sum.blocks),
-            room: sum.room.map(writes),
+            cache_size: sum.cache_size.map(writes),
             sorts: sum.sorts,
             of: self.writes_came,
         }

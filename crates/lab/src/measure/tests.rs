@@ -145,7 +145,7 @@ fn caches_that_fill_are_no_queue_and_are_told() {
             let level = Level {
                 owed: Owing {
                     writes,
-                    room,
+                    cache_size: room,
                     sorts: sorted.is_some(),
                     of: sorted.unwrap_or(4_000),
                 },

@@ -379,7 +379,7 @@ impl AtEnd {
         AtEnd {
             gone: since.filter(|(_, from)| *from <= end).collect(),
             rebuilding: stack.rebuilding(),
-            spared: stack.spared(),
+            spared: stack.losable(),
             end,
         }
     }

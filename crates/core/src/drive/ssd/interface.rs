@@ -460,7 +460,7 @@ impl Drive for SsdDrive {
         let blocks = |units: u32| Blocks(u64::from(units) * u64::from(self.shape.unit_blocks));
         Owed {
             blocks: blocks(buffer.held()),
-            room: Some(blocks(buffer.room())),
+            cache_size: Some(blocks(buffer.room())),
             sorts: false,
         }
     }

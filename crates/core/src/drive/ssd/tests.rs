@@ -221,7 +221,7 @@ fn a_write_to_a_full_cache_waits_for_a_page_to_leave_it() {
     for (plan, owed, expected) in [(plan, 0, link), (pressed, 16 * 8, program + 7_000)] {
         let mut drive = SsdDrive::new(&plan, host(WriteCache::Protected));
         let owes = |drive: &SsdDrive| drive.owes(Instant::ZERO).blocks.0;
-        assert_eq!(drive.owes(Instant::ZERO).room, Some(Blocks(128)));
+        assert_eq!(drive.owes(Instant::ZERO).cache_size, Some(Blocks(128)));
         assert_eq!(owes(&drive), owed);
         let ended = ends(&mut drive, Instant::ZERO, &[(Op::Write, 80, 8)])[0];
         assert_eq!(ended, expected);

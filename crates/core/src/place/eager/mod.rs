@@ -372,9 +372,9 @@ impl Placement for EagerCopies {
         Shape {
             capacity: Blocks(u64::from(self.geometry.chunks) * self.chunk.0),
             drives: self.geometry.drives(),
-            spared: u16::from(self.geometry.copies) - 1,
+            losable: u16::from(self.geometry.copies) - 1,
             chunk: self.chunk,
-            kept: Some(self.chunk),
+            copy_unit: Some(self.chunk),
             stripe: self.chunk,
             spare_time: true,
             offers: false,

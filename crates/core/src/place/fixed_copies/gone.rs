@@ -16,7 +16,7 @@ use crate::plan::Plan;
 
 impl<L: Layout> FixedCopies<L> {
     /// Drives that each chunk is on, but for one. All chunks are alike in that.
-    pub(super) fn spared(&self) -> u16 {
+    pub(super) fn losable(&self) -> u16 {
         let drive = |copy| self.layout.place(CopyOf::new(Chunk(0), copy)).0;
         let drives: BTreeSet<DriveId> = members(self.all).map(drive).collect();
         drives.len() as u16 - 1

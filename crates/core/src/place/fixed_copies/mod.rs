@@ -493,9 +493,9 @@ impl<L: Layout> Placement for FixedCopies<L> {
         Shape {
             capacity: Blocks(self.layout.chunks() * chunk.0),
             drives: self.layout.drives(),
-            spared: self.spared(),
+            losable: self.losable(),
             chunk,
-            kept: Some(chunk),
+            copy_unit: Some(chunk),
             stripe: chunk,
             spare_time: true,
             offers: false,

@@ -321,7 +321,7 @@ impl Placement for Offering {
         let unit = Blocks(self.chunk);
         Shape {
             drives: self.drives.len() as u16,
-            spared: u16::from(self.spread.copies) - 1,
+            losable: u16::from(self.spread.copies) - 1,
             // Drives end two writes to the same blocks in different orders. Smaller units than this are ordered by so many blocks, as mirrors are.
             chunk: match self.spread.copies {
                 1 => unit,

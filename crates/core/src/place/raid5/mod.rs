@@ -356,10 +356,10 @@ impl Placement for Raid5 {
         Shape {
             capacity: self.geometry.capacity(),
             drives: self.geometry.drives(),
-            spared: 1,
+            losable: 1,
             // Two writes to a row would change the same parity.
             chunk: stripe,
-            kept: None,
+            copy_unit: None,
             stripe,
             spare_time: true,
             offers: false,

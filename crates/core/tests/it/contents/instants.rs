@@ -74,7 +74,7 @@ fn whenever_a_drive_goes_no_request_fails_that_another_one_can_serve() {
     let (mut lives, mut compared) = (0, 0);
     for (seed, setup) in (0..).zip(SETUPS) {
         let whole = life(setup, seed, None);
-        if whole.stack.spared() == 0 {
+        if whole.stack.losable() == 0 {
             continue;
         }
         let ended = whole.failing.expect("some may fail").ended;
@@ -168,7 +168,7 @@ fn what_a_volume_can_lose_is_what_its_placement_says() {
     for setup in SETUPS {
         let built = setup.build("disk", "satf", 7);
         let drives: Vec<DriveId> = seats(setup, built.drives.len()).collect();
-        let count = usize::from(built.stack.spared());
+        let count = usize::from(built.stack.losable());
         for gone in sets(&drives, count) {
             assert!(reads_without(setup, &gone), "{setup:?} without {gone:?}");
         }

@@ -23,7 +23,7 @@ pub(super) fn partial_chunks(run: &Run, seen: &Seen) -> Option<Warning> {
         held, read_first, ..
     } = *seen;
     let name = run.config[<dyn Placement as Kind>::CARD.key]["name"].as_str()?;
-    let kib = seen.kept?.bytes() / 1_024;
+    let kib = seen.copy_unit?.bytes() / 1_024;
     let writes = run.operations.get(Op::Write.name()).copied().unwrap_or(0);
     let ReadFirst { all, read } = read_first;
     let told = [

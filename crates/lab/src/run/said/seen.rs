@@ -14,7 +14,7 @@ pub(in crate::run) struct Seen {
     pub(super) starved: Option<Starved>,
     pub(super) read_first: ReadFirst,
     /// Blocks of which copies are kept as one.
-    pub(super) kept: Option<Blocks>,
+    pub(super) copy_unit: Option<Blocks>,
     /// Writes of a part of a chunk that waited for another write of it.
     pub(super) held: u64,
 }
@@ -27,7 +27,7 @@ impl Seen {
             filling: measured.filling(),
             starved: measured.starved(),
             read_first: measured.read_first(),
-            kept: stack.kept(),
+            copy_unit: stack.copy_unit(),
             held: stack.held_in_chunks(),
         }
     }

@@ -316,7 +316,7 @@ impl Controller {
         let runs = self.buffer.runs_unwritten().map(|run| run.len.0);
         Owed {
             blocks: Blocks(runs.sum()),
-            room: None,
+            cache_size: None,
             sorts: true,
         }
     }
