@@ -292,7 +292,12 @@ pub(crate) struct HitrateArgs {
     )]
     pub(crate) cache: Vec<String>,
     /// Sizes: shares of what the trace asks for, bytes or lines, as 1%, 512MiB, 1000lines [default: 0.1%,1%,10%, those that are large enough]
-    #[arg(long, value_name = "SIZES", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "SIZES",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
     pub(crate) size: Option<Vec<String>>,
     /// What is cached as one: pages of so many bytes, or requests by their first byte
     #[arg(long, value_name = "UNIT", default_value = "4096")]

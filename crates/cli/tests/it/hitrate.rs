@@ -44,6 +44,11 @@ fn what_cannot_be_asked_is_refused() {
     for (words, code, why) in [
         (["--cache", "lur"], 2, "did you mean `lru`?"),
         (["--size", "10"], 2, "a number with its unit"),
+        (
+            ["--size", "-5%"],
+            2,
+            "size = -5% (allowed: a number with its unit",
+        ),
         (["--unit", "1000"], 2, "a multiple of 512"),
         (["--size", "0.0001%"], 3, "at least one line"),
         (["--size", "1%,2%,1%"], 2, "given twice"),

@@ -208,7 +208,10 @@ impl Fio {
         cursor.gap().ok_or(Odd::Malformed)?;
         match action(&mut cursor).ok_or(Odd::Malformed)? {
             Action::File => Ok(()),
-            Action::Wait(_) => Err(Odd::Malformed),
+            Action::Wait(_) => Err(Odd::Wrong(
+                "the action wait is of version 2 alone: here the time stands in front of each action"
+                    .to_owned(),
+            )),
             Action::Io(op, file, offset, length) => {
                 self.pace.count(ts);
                 let dev = out.devices.intern(file);
@@ -220,8 +223,8 @@ impl Fio {
 }
 
 impl Lines for Fio {
-    const SHAPE: &'static str = "`[microseconds] file add|open|close` or \
-         `[microseconds] file read|write|sync|datasync|trim offset length`";
+    const SHAPE: &'static str = "`[microseconds] file add|open|close`, \
+         `[microseconds] file read|write|sync|datasync|trim offset length` or, in version 2, `file wait time 0`";
 
     fn line(&mut self, line: &[u8], out: &mut Sink) -> Result<(), Odd> {
         match self.version {
@@ -489,6 +492,32 @@ mod tests {
         assert!(error.contains("found `fio version 4 iolog`"), "{error}");
         let error = refusal(&FORMAT, "0, 4096, 512\n", &Options::default());
         assert!(error.contains("is called `fio-v1`"), "{error}");
+    }
+
+    /// By its line, and what is allowed there.
+    #[test]
+    fn a_wait_that_is_none_is_told() {
+        let strict = Options {
+            strict: true,
+            ..Options::default()
+        };
+        let told = |log: &str| refusal(&FORMAT, log, &strict);
+        let two = "fio version 2 iolog\nx add\nx wait ";
+        let short = told(&format!("{two}5\n"));
+        let shape = "line 3: expected ";
+        assert!(short.contains(shape), "{short}");
+        assert!(
+            short.contains("in version 2, `file wait time 0`, found `x wait 5`"),
+            "{short}"
+        );
+        let long = told(&format!("{two}9223372036855 0\n"));
+        let most = "line 3: the action wait lasts 9223372036855 (allowed: a time from 0 to 9223372036854, ";
+        assert!(long.contains(most), "{long}");
+        let three = told("fio version 3 iolog\n1 x wait 5 0\n");
+        assert!(
+            three.contains("line 2: the action wait is of version 2 alone"),
+            "{three}"
+        );
     }
 
     #[test]

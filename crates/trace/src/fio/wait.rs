@@ -53,7 +53,13 @@ impl Waits {
     /// A wait of `time`.
     pub(super) fn wait(&mut self, time: u64, out: &mut Sink) -> Result<(), Odd> {
         let scaled = |unit: i64| i64::try_from(time).ok()?.checked_mul(unit);
-        let absolute = scaled(MS_NS).ok_or(Odd::Malformed)?;
+        let beyond = || {
+            let most = i64::MAX / MS_NS;
+            let allowed =
+                format!("a time from 0 to {most}, with which all waits end within 292 years");
+            Odd::Wrong(format!("the action wait lasts {time} (allowed: {allowed})"))
+        };
+        let absolute = scaled(MS_NS).ok_or_else(beyond)?;
         let relative = scaled(US_NS).and_then(|wait| self.relative.checked_add(wait));
         let falls = self.count > 0 && time < self.last;
         if falls && self.meaning == Some(FioWait::AbsoluteMs) && !self.told {
@@ -66,7 +72,7 @@ impl Waits {
         if falls {
             self.decide(FioWait::RelativeUs, out);
         }
-        self.relative = relative.ok_or(Odd::Malformed)?;
+        self.relative = relative.ok_or_else(beyond)?;
         self.absolute = absolute;
         self.count += 1;
         self.last = time;
@@ -186,7 +192,9 @@ mod tests {
     #[test]
     fn waits_beyond_the_clock_are_bad_lines() {
         let (mut waits, mut sink) = (Waits::new(None), Sink::default());
-        assert_eq!(waits.wait(u64::MAX, &mut sink), Err(Odd::Malformed));
-        assert_eq!(waits.wait(i64::MAX as u64, &mut sink), Err(Odd::Malformed));
+        for time in [u64::MAX, i64::MAX as u64] {
+            let told = waits.wait(time, &mut sink);
+            assert!(matches!(told, Err(Odd::Wrong(_))), "{told:?}");
+        }
     }
 }

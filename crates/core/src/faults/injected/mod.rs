@@ -347,22 +347,24 @@ fn refuse_slow(
     let drive = slow.drive.0;
     let own = which_gone(gone, slow.drive);
     let at = knobs.choice(AWAY[own][0]);
-    let sooner = match gone[own] {
-        Some((_, Instant::ZERO)) => None,
-        _ => Some(format!("less than {} = {at}", AWAY[own][0])),
+    let never = format!("drive {drive} is gone from {at} s on and is never slow");
+    let others = env.drives > 1;
+    if gone[own].is_some_and(|(_, from)| from == Instant::ZERO) {
+        // No instant is soon enough: the drive is the wrong one.
+        let allowed = match others {
+            true => format!("a number from 0 to {} other than {drive}", env.drives - 1),
+            false => "no slow drive at all".to_owned(),
+        };
+        let allowed = format!("{allowed}: {never}");
+        return Err(wrong("slow_drive", &drive.to_string(), &allowed));
+    }
+    let another = match others {
+        true => format!(", or any beside a slow_drive other than {drive}"),
+        false => String::new(),
     };
-    let another = (env.drives > 1).then(|| format!("any beside a slow_drive other than {drive}"));
-    let allowed: Vec<String> = sooner.into_iter().chain(another).collect();
-    let allowed = match allowed.is_empty() {
-        true => "no slow drive at all".to_owned(),
-        false => allowed.join(", or "),
-    };
-    let why = format!("{allowed}: drive {drive} is gone from {at} s on and is never slow");
-    Err(wrong(
-        "slow_from_s",
-        &written(knobs.number("slow_from_s")),
-        &why,
-    ))
+    let allowed = format!("less than {} = {at}{another}: {never}", AWAY[own][0]);
+    let from = written(knobs.number("slow_from_s"));
+    Err(wrong("slow_from_s", &from, &allowed))
 }
 
 /// The one drive on which happens what names none of its own, if it is not all.

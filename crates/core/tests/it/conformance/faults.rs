@@ -667,7 +667,7 @@ fn what_is_to_go_wrong_on_a_drive_that_is_gone_is_refused_with_what_is_allowed()
         (
             3,
             "gone_at_s=0:slow_factor=2",
-            "slow_from_s = 0 (allowed: any beside a slow_drive other than 0: drive 0 is gone from 0 s on and is never slow)",
+            "slow_drive = 0 (allowed: a number from 0 to 2 other than 0: drive 0 is gone from 0 s on and is never slow)",
         ),
         (
             3,
@@ -682,7 +682,7 @@ fn what_is_to_go_wrong_on_a_drive_that_is_gone_is_refused_with_what_is_allowed()
         (
             1,
             "gone_at_s=0:slow_add_ms=2:slow_from_s=9",
-            "slow_from_s = 9 (allowed: no slow drive at all: drive 0 is gone from 0 s on and is never slow)",
+            "slow_drive = 0 (allowed: no slow drive at all: drive 0 is gone from 0 s on and is never slow)",
         ),
         (
             1,
