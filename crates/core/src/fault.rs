@@ -78,6 +78,32 @@ pub struct Recovery {
     pub writes_mend: bool,
 }
 
+/// What a drive has begun so far, as far as a fault may hang on it. What was sent to a drive that is gone is not begun.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Begun {
+    /// A read.
+    pub read: bool,
+    /// A write.
+    pub write: bool,
+    /// A write of several blocks.
+    pub long_write: bool,
+    /// When it began a command last.
+    pub last: Option<Instant>,
+}
+
+/// A setting of faults on a drive: which commands it is about, and whether there was one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exposed {
+    /// The knob.
+    pub setting: &'static str,
+    /// Of which commands something goes wrong, in words.
+    pub of: &'static str,
+    /// From when on.
+    pub from: Instant,
+    /// Whether the drive has begun one.
+    pub met: bool,
+}
+
 /// What a drive on which things go wrong counts.
 pub static MEASURES: &[Measure] = &[
     Measure::count(

@@ -420,8 +420,8 @@ pub struct Demand {
     pub ability_mb_s: f64,
     /// What is offered over what can be done; above 1 the queue grows.
     pub load_factor: f64,
-    /// From when on all faults of the run may happen, in seconds, if that is not its start: what can be done is told without those that
-    /// begin then.
+    /// When the first fault of the run begins that comes at an instant of its own, in seconds, if there is one: what can be done is told without those that
+    /// begin then and later.
     #[serde(skip)]
     pub faults_begin_s: Option<f64>,
 }
@@ -453,7 +453,9 @@ impl Demand {
     pub(crate) fn reservation(&self) -> String {
         self.faults_begin_s.map_or_else(String::new, |begin| {
             let begin = seconds(begin);
-            format!(" (what the drives can do is told without the faults that begin after {begin})")
+            format!(
+                " (what the drives can do is told without the faults that begin from {begin} on)"
+            )
         })
     }
 }

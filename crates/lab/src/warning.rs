@@ -104,6 +104,8 @@ words! {
         WrongReads = "wrong-reads",
         /// Faults were to be injected, and none happened.
         NoFaults = "no-faults",
+        /// Some of the faults that were to be injected could not happen.
+        FaultsWithoutEffect = "faults-without-effect",
         /// A run ended before faults begin that come at an instant of their own.
         BeforeFaults = "before-faults",
         /// A setting names streams that asked for nothing.

@@ -9,7 +9,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::fault::{BadRun, Decay, Fate, Recovery};
+use crate::fault::{BadRun, Begun, Decay, Exposed, Fate, Recovery};
 use crate::freemap::{FreeMap, Room, Slot, Span, Tracks, Uncountable};
 use crate::ids::{DriveId, IoId, StreamId};
 use crate::io::{
@@ -286,6 +286,12 @@ pub trait Placement: Send {
         Lost::default()
     }
 
+    /// Each place that lacks what it should have, as its drive is gone: a seat of an array with parity, or a drive with copies. None of a placement that
+    /// can lose no drive.
+    fn degraded(&self) -> Vec<Degraded> {
+        Vec::new()
+    }
+
     /// How long drives have been rebuilt that are not yet, all together.
     fn rebuilding(&self) -> Duration {
         Duration::ZERO
@@ -352,6 +358,30 @@ impl Shape {
             zones: None,
         }
     }
+}
+
+/// A place of a volume that lacks what it should have: others stand in for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Degraded {
+    /// In which array that is, if there are several.
+    pub array: Option<u16>,
+    /// The drive that had all of it last, and is gone.
+    pub drive: DriveId,
+    /// Spares that had the place since, and are gone before they had all of it; in their order.
+    pub spent: Vec<DriveId>,
+    /// The drive that has the place now, if one has it.
+    pub replaced: Option<Replaced>,
+}
+
+/// A drive in the place of one that is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replaced {
+    /// Which.
+    pub by: DriveId,
+    /// How many blocks it lacks.
+    pub left: Blocks,
+    /// Whether it is still being rebuilt. If not, it has all that could be had.
+    pub goes_on: bool,
 }
 
 /// What is lost of a volume: nothing tells it, until it is written again.
@@ -611,6 +641,9 @@ pub trait Drive: Send {
 
     /// Tells what has gone wrong on it so far, of the measures on the card of its [`Faults`].
     fn tell_faults(&self, _tell: Tell<'_>) {}
+
+    /// Tells each setting of its [`Faults`] about its commands, and whether one of them could meet it so far.
+    fn tell_exposed(&self, _tell: &mut dyn FnMut(Exposed)) {}
 }
 
 /// What goes wrong on the drives below a stack.
@@ -625,11 +658,14 @@ pub trait Faults: Send + Sync {
     /// From this instant on the drive is gone: it carries out nothing, and what it was doing fails.
     fn gone_from(&self, drive: DriveId) -> Instant;
 
-    /// The last instant at which something begins to go wrong that is told to come at an instant of its own; the run's begin if all may go
-    /// wrong from there. What a run says that ends before is said of other faults than those that were asked for.
-    fn begin(&self) -> Instant {
-        Instant::ZERO
+    /// The first and the last instant at which something begins to go wrong that is told to come at an instant of its own, after the run has begun; none if all
+    /// may go wrong from there. What a run says that ends before the last is said of other faults than those that were asked for.
+    fn begins(&self) -> Option<[Instant; 2]> {
+        None
     }
+
+    /// Tells each of its settings about commands of this drive, and whether one of those that the drive has begun could meet it.
+    fn tell_exposed(&self, _drive: DriveId, _begun: &Begun, _tell: &mut dyn FnMut(Exposed)) {}
 
     /// These faults without those that begin at an instant of their own, after the run has begun; none if there are no such.
     fn at_outset(&self) -> Option<Box<dyn Faults>> {

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use slab::Slab;
 
 use crate::contract::{Arm, Blueprint, Drive, Geometry, Next, Oracle, Scheduler, View, Wrap};
+use crate::fault::Exposed;
 use crate::freemap::{FreeMap, Room, Tracks, Uncountable};
 use crate::ids::{IoId, StreamId};
 use crate::io::{Command, DriveDone, Extrapolated, Io, Owed, Unwritten, WriteCache};
@@ -463,6 +464,10 @@ impl Drive for QueuedDrive {
 
     fn tell(&self, tell: Tell<'_>) {
         self.drive.tell(tell);
+    }
+
+    fn tell_exposed(&self, tell: &mut dyn FnMut(Exposed)) {
+        self.drive.tell_exposed(tell);
     }
 
     fn tell_faults(&self, tell: Tell<'_>) {

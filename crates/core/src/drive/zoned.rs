@@ -20,6 +20,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::contract::{Arm, Blueprint, Drive, Geometry, Oracle, Wrap};
+use crate::fault::Exposed;
 use crate::freemap::{Room, Tracks, Uncountable};
 use crate::ids::IoId;
 use crate::io::{Command, DriveDone, Extrapolated, Owed, Unwritten, WriteCache};
@@ -522,6 +523,10 @@ impl Drive for ZonedDrive {
         for (measure, number) in MEASURES.iter().zip(numbers) {
             tell(measure, number);
         }
+    }
+
+    fn tell_exposed(&self, tell: &mut dyn FnMut(Exposed)) {
+        self.inner.tell_exposed(tell);
     }
 
     fn tell_faults(&self, tell: Tell<'_>) {

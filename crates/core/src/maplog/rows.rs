@@ -53,8 +53,10 @@ pub struct Parities {
 pub enum Kind {
     /// They are parities of rows that are being written.
     Writing = 1,
-    /// They are bad.
+    /// They are bad: a write of them has failed, or they cannot be read and nothing else tells them.
     Bad = 2,
+    /// They are bad, as the drive went that had them.
+    Gone = 3,
     /// They are no blocks but a seat, which a spare drive has got.
     Spare = 4,
     /// The same, and the drive had all that could be had.
@@ -300,6 +302,7 @@ fn noted(words: &Words, of: &Parities) -> Result<Option<Noted>, Fault> {
         UNUSED => return Ok(None),
         1 => Kind::Writing,
         2 => Kind::Bad,
+        3 => Kind::Gone,
         4 => Kind::Spare,
         5 => Kind::Rebuilt,
         found => return Err(Fault::outside("kind of entry", found.into(), 0, 5)),
@@ -310,7 +313,7 @@ fn noted(words: &Words, of: &Parities) -> Result<Option<Noted>, Fault> {
     let (drives, seats) = (u64::from(of.drives), u64::from(of.drives - of.spares));
     let (drives, most) = match kind {
         Kind::Spare | Kind::Rebuilt => (seats..drives, seats),
-        Kind::Writing | Kind::Bad => (0..seats, of.blocks),
+        Kind::Writing | Kind::Bad | Kind::Gone => (0..seats, of.blocks),
     };
     if !drives.contains(&drive.into()) {
         let (first, last) = (drives.start, drives.end.saturating_sub(1));
@@ -354,11 +357,7 @@ mod tests {
         }
         let from = rng.below(900);
         Noted {
-            kind: if rng.chance(0.5) {
-                Kind::Writing
-            } else {
-                Kind::Bad
-            },
+            kind: [Kind::Writing, Kind::Bad, Kind::Gone][rng.below(3) as usize],
             drive: rng.below(5) as u16,
             from,
             to: from + 1 + rng.below(100),

@@ -7,6 +7,7 @@
 //!
 //! O(1).
 
+use crate::contract::Degraded;
 use crate::ids::DriveId;
 use crate::op::{Failure, Status};
 
@@ -44,6 +45,20 @@ impl Gone {
         new
     }
 
+    /// Each place of a volume with copies that lacks what it should have, if it can lose so many drives: those of the drives that are gone, as none takes
+    /// the place of one.
+    pub(super) fn degraded(&self, losable: u16) -> Vec<Degraded> {
+        let drives = self.drives.iter().zip(0..);
+        let gone = drives.filter(|(gone, _)| **gone && losable > 0);
+        let lacks = |(_, drive)| Degraded {
+            array: None,
+            drive: DriveId(drive),
+            spent: Vec::new(),
+            replaced: None,
+        };
+        gone.map(lacks).collect()
+    }
+
     /// The drives that are left.
     pub(super) fn left(&self) -> impl Iterator<Item = DriveId> {
         let drives = self.drives.iter().zip(0..);
@@ -67,5 +82,8 @@ mod tests {
         assert!(gone.has(DriveId(1)));
         assert!(!gone.has(DriveId(2)));
         assert!(gone.left().eq([DriveId(0), DriveId(2)]));
+        let lacks = |losable| gone.degraded(losable).into_iter().map(|one| one.drive);
+        assert!(lacks(1).eq([DriveId(1)]));
+        assert!(lacks(0).next().is_none(), "nothing stands in for it");
     }
 }

@@ -38,7 +38,9 @@ use std::sync::Arc;
 use slab::Slab;
 
 use crate::agenda::Agenda;
-use crate::contract::{Claims, Lost, Merging, Oracle, Persistent, Placement, Scheduler, Shape};
+use crate::contract::{
+    Claims, Degraded, Lost, Merging, Oracle, Persistent, Placement, Scheduler, Shape,
+};
 use crate::freemap::FreeMap;
 use crate::ids::{DriveId, IoId, StreamId};
 use crate::io::{Command, Data, DriveDone, Origin, RecoveryRead, StepNumber, Tag};
@@ -549,6 +551,11 @@ impl Stack {
     /// What clients wrote and no drive tells any more.
     pub fn lost(&self) -> Lost {
         self.placement.lost()
+    }
+
+    /// Each place below its placement that lacks what it should have.
+    pub fn degraded(&self) -> Vec<Degraded> {
+        self.placement.degraded()
     }
 
     /// How long drives have been rebuilt that are not yet, all together.

@@ -73,8 +73,7 @@ struct Offered {
 }
 
 impl Offered {
-    fn against(self: &Arc<Self>, ability: Ability, faults_begin: Instant) -> Foreseen {
-        let later = faults_begin > Instant::ZERO;
+    fn against(self: &Arc<Self>, ability: Ability, faults_begin: Option<Instant>) -> Foreseen {
         Foreseen {
             offered: self.clone(),
             demand: Demand {
@@ -85,7 +84,7 @@ impl Offered {
                 ability_rps: ability.rps,
                 ability_mb_s: ability.mb_s,
                 load_factor: self.rps / ability.rps,
-                faults_begin_s: later.then_some(faults_begin.0 as f64 / 1e9),
+                faults_begin_s: faults_begin.map(|from| from.0 as f64 / 1e9),
             },
             burst: None,
         }
@@ -136,7 +135,7 @@ pub(crate) fn demands(
             ..
         } = stack.build_with(&SHARED)?;
         let faults = given.faults(drives.len() as u16, &*blueprint)?;
-        let begin = faults.begin();
+        let begin = faults.begins().map(|[first, _]| first);
         Ok(ability.map(|ability| offered.against(ability, begin)))
     };
     points.par_iter().map(demand).collect()
@@ -484,7 +483,7 @@ mod tests {
             );
             assert!(told.contains(&why), "{told}");
             let left_out =
-                "(what the drives can do is told without the faults that begin after 30 s)";
+                "(what the drives can do is told without the faults that begin from 30 s on)";
             assert!(told.ends_with(left_out), "{told}");
         }
     }

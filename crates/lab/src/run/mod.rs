@@ -363,23 +363,24 @@ fn run(
     }
     let ended_early = checked(point, &stack, &recorders, (&*workload, window, interrupted))?;
     let (missed, by_batch) = (recorders.missed(), recorders.by_batch(end, !ended_early));
-    let behind = (faults.begin(), recorders.least_behind(grid.objectives));
+    let behind = recorders.least_behind(grid.objectives);
     let names = grid.trace.map(|trace| &*trace.header().clients);
     let unheard = unheard((&effective, &point.label), |stream| recorders.heard(stream));
     let (recorder, parts, groups) = recorders.finish(names.unwrap_or(workload.streams()))?;
     let measured = recorder.end(end);
     let (estimates, mut basis) = (estimates(&measured, grid.objectives), measured.basis());
     let config = configuration(&effective, drives.len(), &load.effective, scenario.warmup);
-    let seen = Seen::of(&measured, &stack, from_instant(&*faults));
+    let seen = Seen::of(&measured, &stack, faults.begins().map(|[_, last]| last));
     let (begin, mut run) = (measured.begin(), measured.run(point.label.clone(), config));
     identify(&mut run, (point, foreseen), groups, (&*workload, begin));
     (run.replay, run.volumes, run.simulated_in_s) = (load.replay, load.volumes, simulated_in_s);
     count_parts(&mut run, (&stack, counted), (&given, grid.control))?;
     let came = interrupted.then(|| progress(&*workload, (end, &run), count));
     beside(&mut basis, &run, foreseen, (came, end));
-    let onset = Onset::of(&run, end, behind);
-    let (at_end, batches) = (AtEnd::of(&stack, &*faults, end), basis.batches_ms.as_ref());
-    let lost = left_out(&run, workload.tally(), (onset, batches), &at_end);
+    let onset = Onset::of(&run, end, (last_begin(&*faults), behind));
+    let at_end = AtEnd::of((&stack, &drives), &*faults, end);
+    let of_start = (onset, basis.batches_ms.as_ref());
+    let lost = left_out(&run, workload.tally(), of_start, &at_end);
     let mut warnings = [warnings(&run, (count, load.depth), seen), lost.clone()].concat();
     let told = hold_beside(&mut run, &*workload, &stack);
     warnings.extend(told.into_iter().chain(unheard));
@@ -483,9 +484,9 @@ fn checked(
     Ok(ended_early)
 }
 
-/// When the last of the faults begins that come at an instant of their own; none if there are no such.
-fn from_instant(faults: &dyn Faults) -> Option<Instant> {
-    Some(faults.begin()).filter(|begin| *begin > Instant::ZERO)
+/// When the last of the faults begins that come at an instant of their own; the run's begin if there are no such.
+fn last_begin(faults: &dyn Faults) -> Instant {
+    faults.begins().map_or(Instant::ZERO, |[_, last]| last)
 }
 
 /// Adds what parts and measurements have counted.
@@ -610,7 +611,7 @@ fn recorders(
     (window, drives): (Window, usize),
     (blueprint, faults): (&dyn Blueprint, &dyn Faults),
 ) -> Result<Recorders, RunError> {
-    let faults_begin = faults.begin();
+    let faults_begin = last_begin(faults);
     let may_fail = (0..drives as u16).any(|drive| faults.concern(DriveId(drive)));
     let series = grid
         .wanted

@@ -3,15 +3,19 @@
 use std::collections::BTreeMap;
 
 use nearslot_core::config::{StackConfig, is_lru_but_for_sequences};
-use nearslot_core::contract::{Blueprint, Cache, Destage, Faults, Placement};
-use nearslot_core::ids::{DriveId, StreamId};
+use nearslot_core::contract::{Blueprint, Cache, Destage, Placement};
+use nearslot_core::ids::StreamId;
 use nearslot_core::io::WriteCache;
 use nearslot_core::registry::{ConfigError, Kind, KindCard, Need, written};
 use nearslot_core::stack::Stack;
-use nearslot_core::units::{BLOCK_BYTES, Duration, Instant};
+use nearslot_core::units::{BLOCK_BYTES, Duration};
 
 use self::arrays::degraded;
+pub(super) use self::at_end::AtEnd;
 use self::cut::cut;
+pub(super) use self::faults::met_faults;
+pub(crate) use self::faults::wrong_blocks;
+use self::faults::{late_time_outs, of_faults};
 use self::filling::filling;
 use self::logs::gave_up;
 use self::partial_chunks::partial_chunks;
@@ -32,7 +36,9 @@ use crate::warning::{Warning, WarningKind};
 use crate::workload::Tally;
 
 mod arrays;
+mod at_end;
 mod cut;
+mod faults;
 mod filling;
 mod logs;
 mod partial_chunks;
@@ -275,44 +281,12 @@ pub(super) fn left_out(
     told.extend(late_time_outs(run));
     told.extend(hardly_offered(run));
     let early = onset.filter(Onset::never_came);
-    let early = early.map(|onset| before_faults(run, onset));
     told.extend(degraded(run, at_end));
     told.extend(rebuild(run, at_end.rebuilding));
-    told.extend(
-        faults(run, &at_end.gone)
-            .filter(|told| early.is_none() || told.kind != WarningKind::NoFaults),
-    );
-    told.extend(early);
+    told.extend(of_faults(run, early, at_end));
     told.extend(lost(tally));
     told.extend(of_start(run, batches));
     told
-}
-
-/// That a run ended before its faults begin.
-fn before_faults(run: &Run, onset: Onset) -> Warning {
-    let text = format!(
-        "the run ended after {}, before faults begin that come after {}: what it says is said without them; more requests or an \
-         earlier instant would tell",
-        seconds(onset.ended_s),
-        seconds(onset.begin_s)
-    );
-    Warning::new(WarningKind::BeforeFaults, text).of_run(&run.label)
-}
-
-/// That commands which were not answered in time lasted longer than their host was to wait.
-fn late_time_outs(run: &Run) -> Option<Warning> {
-    let late = run.measure(<dyn Faults as Kind>::CARD.key, "late_time_outs")?;
-    let late = late.value() as u64;
-    (late > 0).then(|| {
-        let text = format!(
-            "{} that {} not answered in time kept the drive busy for longer than timeout_ms and failed at {} end: a drive is not free \
-             before it has ended a command",
-            counted(late, "command"),
-            if late == 1 { "was" } else { "were" },
-            if late == 1 { "its" } else { "their" }
-        );
-        Warning::new(WarningKind::LateTimeOuts, text).of_run(&run.label)
-    })
 }
 
 /// That most writes did not move where they might: then what a run says of that, it says of the others.
@@ -345,44 +319,6 @@ fn hardly_offered(run: &Run) -> Option<Warning> {
         }
     };
     Some(Warning::new(WarningKind::HardlyOffered, told).of_run(&run.label))
-}
-
-/// How many wrong blocks its drives brought and reported done.
-pub(crate) fn wrong_blocks(run: &Run) -> u64 {
-    let count = run.measure(<dyn Faults as Kind>::CARD.key, "wrong_blocks_read");
-    count.map_or(0, |count| count.value() as u64)
-}
-
-/// Whether anything went wrong on the drives of a run; `None` where nothing was to.
-pub(super) fn met_faults(run: &Run) -> Option<bool> {
-    let counts = run.measures.get(<dyn Faults as Kind>::CARD.key)?;
-    Some(counts.values().any(|number| number.value() > 0.0))
-}
-
-/// How drives are at the end of a run.
-pub(super) struct AtEnd {
-    /// Those that are gone, and since when.
-    gone: Vec<(DriveId, Instant)>,
-    /// How long those have been rebuilt that are not yet, all together.
-    rebuilding: Duration,
-    /// So many drives may be gone without a loss.
-    spared: u16,
-    /// When that is.
-    end: Instant,
-}
-
-impl AtEnd {
-    /// Of a run that has ended at this instant.
-    pub(super) fn of(stack: &Stack, faults: &dyn Faults, end: Instant) -> AtEnd {
-        let all = (0..stack.drives() as u16).map(DriveId);
-        let since = all.map(|drive| (drive, faults.gone_from(drive)));
-        AtEnd {
-            gone: since.filter(|(_, from)| *from <= end).collect(),
-            rebuilding: stack.rebuilding(),
-            spared: stack.losable(),
-            end,
-        }
-    }
 }
 
 /// Of the rate at which spares are rebuilt, so much has to be reached.
@@ -420,52 +356,6 @@ fn rebuild(run: &Run, under_way: Duration) -> Option<Warning> {
         );
         Warning::new(WarningKind::Rebuild, text).of_run(&run.label)
     })
-}
-
-/// Since when a drive was gone.
-fn gone_from(drive: DriveId, from: Instant) -> String {
-    match from.0 {
-        0 => format!("drive {} was gone from the begin on", drive.0),
-        from => format!(
-            "drive {} was gone from {} on",
-            drive.0,
-            seconds(from as f64 / 1e9)
-        ),
-    }
-}
-
-/// That nothing went wrong on the drives although it was to.
-fn no_faults(gone: &[(DriveId, Instant)]) -> String {
-    let drives: Vec<String> = gone
-        .iter()
-        .map(|(drive, from)| gone_from(*drive, *from))
-        .collect();
-    let why = match drives.as_slice() {
-        [] => "they are too rare for this load, come after its end, or are faults of writes where it writes nothing that they could meet".to_owned(),
-        some => format!(
-            "{}, but nothing was asked of it since: a drive that is gone is noticed with the next command, and until then nothing stands in for it",
-            list(some)
-        ),
-    };
-    format!("nothing went wrong on the drives, although faults were to be injected: {why}")
-}
-
-/// What no drive has told, or that nothing went wrong although it was to.
-fn faults(run: &Run, gone: &[(DriveId, Instant)]) -> Option<Warning> {
-    let counts = run.measures.get(<dyn Faults as Kind>::CARD.key)?;
-    let wrong = counts
-        .get("wrong_reads")
-        .map_or(0.0, |number| number.value());
-    if wrong > 0.0 {
-        let text = format!(
-            "{} of drives brought {} and were reported done, so no request was told",
-            counted(wrong as u64, "read"),
-            counted(wrong_blocks(run), "wrong block")
-        );
-        return Some(Warning::new(WarningKind::WrongReads, text).of_run(&run.label));
-    }
-    (met_faults(run) == Some(false))
-        .then(|| Warning::new(WarningKind::NoFaults, no_faults(gone)).of_run(&run.label))
 }
 
 /// Of what so many requests failed.
@@ -661,6 +551,8 @@ fn holds_all(
 
 #[cfg(test)]
 mod tests {
+    use nearslot_core::units::Instant;
+
     use super::*;
     use crate::outcome::Number;
 
@@ -691,26 +583,6 @@ mod tests {
         assert_eq!(told([9, 7, 8, 1, 0]), None);
         assert_eq!(told([0, 0, 0, 0, 0]), None);
         assert_eq!(of_buffer(&Run::default()), None);
-    }
-
-    #[test]
-    fn one_fault_of_many_kinds_is_one() {
-        let key = <dyn Faults as Kind>::CARD.key.to_owned();
-        let met = |counts: [u64; 2]| {
-            let counts = ["lost_writes", "wrong_reads"]
-                .map(str::to_owned)
-                .into_iter()
-                .zip(counts);
-            let counts = counts.map(|(name, count)| (name, Number::Count(count)));
-            let measures = [(key.clone(), counts.collect())].into();
-            met_faults(&Run {
-                measures,
-                ..Run::default()
-            })
-        };
-        assert_eq!(met([0, 1]), Some(true));
-        assert_eq!(met([0, 0]), Some(false));
-        assert_eq!(met_faults(&Run::default()), None);
     }
 
     /// Batches of 10 ms but for these.
@@ -773,26 +645,5 @@ mod tests {
         assert!(!met.expect("it is whole").never_came());
         run.pending = 1;
         assert_eq!(of(&run), None);
-    }
-
-    #[test]
-    fn one_command_that_lasted_too_long_is_told_as_one() {
-        use crate::outcome::Number;
-        let told = |late: u64| {
-            let mut run = run(2_000, 0);
-            let counts = [("late_time_outs".to_owned(), Number::Count(late))];
-            run.measures.insert("faults".to_owned(), counts.into());
-            late_time_outs(&run).map(|warning| warning.text)
-        };
-        assert_eq!(told(0), None);
-        let one = told(1).expect("there is one");
-        assert!(one.starts_with("1 command that was not answered"), "{one}");
-        assert!(one.contains("failed at its end"), "{one}");
-        let two = told(2).expect("there are two");
-        assert!(
-            two.starts_with("2 commands that were not answered"),
-            "{two}"
-        );
-        assert!(two.contains("failed at their end"), "{two}");
     }
 }

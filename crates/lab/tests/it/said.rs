@@ -29,13 +29,19 @@ fn told(results: &Results, kind: WarningKind) -> Vec<&str> {
     those.map(|warning| warning.text.as_str()).collect()
 }
 
-/// An array with a placement, whose second drive is gone from some instant on.
-fn degraded(place: &str, gone: &str) -> Vec<String> {
-    let faults = format!("injected:{gone}");
+/// The texts of one kind of warning of an array with a placement, on whose drives something goes wrong.
+fn faulty(workload: &str, place: &str, faults: &str, kind: WarningKind) -> Vec<String> {
+    let faults = format!("injected:{faults}");
     let settings = [("drive", DRIVE), ("place", place), ("faults", &faults)];
-    let results = compared("iometer:requests=600:depth=4", &settings, &[]);
-    let texts = told(&results, WarningKind::Degraded);
+    let results = compared(workload, &settings, &[]);
+    let texts = told(&results, kind);
     texts.into_iter().map(str::to_owned).collect()
+}
+
+/// What is told of such an array that lacks drives.
+fn degraded(place: &str, gone: &str) -> Vec<String> {
+    let workload = "iometer:requests=600:depth=4";
+    faulty(workload, place, gone, WarningKind::Degraded)
 }
 
 #[test]
@@ -60,11 +66,11 @@ fn an_array_without_a_drive_is_told() {
         ("raid5:disks=3", "no spare took its place"),
         (
             "raid5:disks=4:spares=1",
-            "its spare was being rebuilt in spare time alone (rebuild_mib_s = 0), and ",
+            "its spare, drive 3, was being rebuilt in spare time alone (rebuild_mib_s = 0), and ",
         ),
         (
             "raid5:disks=4:spares=1:rebuild_mib_s=0.5",
-            "its spare was being rebuilt at rebuild_mib_s = 0.5 or more, and ",
+            "its spare, drive 3, was being rebuilt at rebuild_mib_s = 0.5 or more, and ",
         ),
     ] {
         let texts = degraded(place, "gone_at_s=1:gone_drive=1");
@@ -90,18 +96,17 @@ fn several_drives_that_are_gone_are_told_in_their_order() {
         "mirror:disks=4",
         "gone_at_s=1:gone_drive=0:second_gone_at_s=0.5:second_gone_drive=3",
     );
-    let [text] = texts.as_slice() else {
+    let [first, second] = texts.as_slice() else {
         panic!("{texts:?}")
     };
-    let gone = |words: &str| {
-        text.find(words)
-            .unwrap_or_else(|| panic!("{words}: {text}"))
-    };
-    let (first, second) = (
-        gone("drive 3 was gone from 0.5 s on"),
-        gone("drive 0 was gone from 1 s on"),
+    assert!(
+        first.contains(": drive 3 was gone from 0.5 s on, for "),
+        "{first}"
     );
-    assert!(first < second, "{text}");
+    assert!(
+        second.contains(": drive 0 was gone from 1 s on, for "),
+        "{second}"
+    );
 
     let of = |workload: &str, place: &str, gone: &str| {
         let faults = format!("injected:{gone}");
@@ -133,6 +138,149 @@ fn several_drives_that_are_gone_are_told_in_their_order() {
     // All that is asked for lies on the first two drives.
     let near = "iometer:requests=600:depth=4:span=0.00001";
     assert!(of(near, "mirror:disks=4", "gone_at_s=0.1:gone_drive=3").is_empty());
+}
+
+/// Each place of an array by itself: the drive that had it last, and what became of the spares that took it.
+#[test]
+fn a_place_whose_spare_went_too_is_told_by_the_drive_that_it_lacks() {
+    let two = |place: &str, second: &str| {
+        let gone = format!("gone_at_s=0.5:gone_drive=1:second_gone_at_s=1:{second}");
+        degraded(place, &gone)
+    };
+    let spent = "the array was degraded up to the end: drive 1 was gone from 0.5 s on, and drive 3 was gone from 1 s on, before it had all as its spare, for ";
+    for (place, why) in [
+        ("raid5:disks=4:spares=1", "; no other spare took its place"),
+        (
+            "raid5:disks=5:spares=2",
+            "; its spare, drive 4, was being rebuilt ",
+        ),
+    ] {
+        let texts = two(place, "second_gone_drive=3");
+        let [text] = texts.as_slice() else {
+            panic!("{place}: {texts:?}")
+        };
+        assert!(text.starts_with(spent) && text.contains(why), "{text}");
+    }
+    // Two drives of an array: each of its places lacks something.
+    let texts = two("raid5:disks=5:spares=1", "second_gone_drive=2");
+    let [first, second] = texts.as_slice() else {
+        panic!("{texts:?}")
+    };
+    let lost = "; its spare, drive 4, has all but ";
+    let end = " blocks, which no other drive tells any more";
+    assert!(
+        first.contains(": drive 1 was gone from 0.5 s on, for "),
+        "{first}"
+    );
+    assert!(first.contains(lost) && first.ends_with(end), "{first}");
+    assert!(
+        second.contains(": drive 2 was gone from 1 s on, for "),
+        "{second}"
+    );
+    assert!(second.contains("; no spare took its place"), "{second}");
+    // Of several arrays one is named.
+    let texts = degraded("raid5:disks=6:arrays=2", "gone_at_s=0.5:gone_drive=4");
+    let [text] = texts.as_slice() else {
+        panic!("{texts:?}")
+    };
+    let begin =
+        "array 1 (of 0 to 1) was degraded up to the end: drive 4 was gone from 0.5 s on, for ";
+    assert!(text.starts_with(begin), "{text}");
+}
+
+/// Whatever else goes wrong.
+#[test]
+fn a_spare_that_is_gone_and_was_not_asked_is_told() {
+    let kind = WarningKind::FaultsWithoutEffect;
+    let place = "raid5:disks=4:spares=1";
+    let slow = "gone_at_s=0.5:gone_drive=3:slow_factor=2";
+    let texts = faulty("iometer:requests=300", place, slow, kind);
+    let [text] = texts.as_slice() else {
+        panic!("{texts:?}")
+    };
+    let begin = "drive 3 was gone from 0.5 s on, but nothing was asked of it since: ";
+    assert!(text.starts_with(begin), "{text}");
+    let asked = "gone_at_s=0.5:gone_drive=2:slow_factor=2";
+    assert!(faulty("iometer:requests=300", place, asked, kind).is_empty());
+}
+
+const READS: &str = "iometer:requests=300:read_share=1";
+const WRITES: &str = "iometer:requests=300:read_share=0:size=512";
+
+/// What is told of faults beside a slow drive, with which something happens.
+fn idle(workload: &str, place: &str, faults: &str) -> Vec<String> {
+    let faults = format!("slow_factor=2:{faults}");
+    faulty(workload, place, &faults, WarningKind::FaultsWithoutEffect)
+}
+
+/// Each by its name, with the commands that there were none of.
+#[test]
+fn faults_of_commands_that_there_were_none_of_are_told() {
+    let told = |workload: &str, place: &str, faults: &str, who: &str, of: &str| {
+        let (setting, _) = faults.split_once('=').expect("it has a value");
+        let all = match setting {
+            "latent_mend" => format!("latent_per_tib=1000000:{faults}"),
+            _ => faults.to_owned(),
+        };
+        let told = format!("{setting} had no effect: {who} carried out no {of}");
+        assert_eq!(idle(workload, place, &all), [told], "{faults}");
+    };
+    let (all, long) = ("the drives", "writes of several sectors");
+    told(READS, "linear", "lost_share=0.1", all, "writes");
+    told(READS, "linear", "misdirected_share=0.1", all, "writes");
+    told(READS, "linear", "latent_mend=false", all, "writes");
+    told(READS, "linear", "torn_share=0.1", all, long);
+    told(WRITES, "linear", "torn_share=0.1", all, long);
+    told(WRITES, "linear", "latent_per_tib=1000000", all, "reads");
+    told(WRITES, "linear", "rot_per_tib=1000000", all, "reads");
+    let one = "lost_share=0.1:drive=1";
+    told(READS, "stripe:disks=2", one, "drive 1", "writes");
+}
+
+/// Also in vain, and what a placement reads by itself.
+#[test]
+fn of_faults_that_were_met_nothing_is_told() {
+    for (workload, place, faults) in [
+        (WRITES, "linear", "lost_share=0.000001"),
+        (READS, "linear", "latent_per_tib=1"),
+        (READS, "linear", "timeout_share=0.000001"),
+        (WRITES, "raid5:disks=3", "rot_per_tib=1"),
+    ] {
+        let texts = idle(workload, place, faults);
+        assert!(texts.is_empty(), "{faults}: {texts:?}");
+    }
+}
+
+#[test]
+fn where_no_fault_happened_all_are_told_in_one() {
+    let none = |faults: &str| faulty(READS, "mirror:disks=2", faults, WarningKind::NoFaults);
+    let begin = "nothing went wrong on the drives, although faults were to be injected: ";
+    let had = "had no effect: the drives carried out no writes";
+    let why = format!("{begin}lost_share {had}; torn_share {had} of several sectors");
+    assert_eq!(none("lost_share=0.1:torn_share=0.1"), [why]);
+    let rare = format!("{begin}they are too rare for this load, or come after its end");
+    assert_eq!(none("timeout_share=0.000001"), [rare]);
+}
+
+/// A drive of which nothing is asked any more is slow in vain; one that would be slow after the end is told as that.
+#[test]
+fn a_drive_that_was_slow_only_when_nothing_was_asked_of_it_is_told() {
+    let load = "iometer:requests=30:span=0.001";
+    let slow = |from: &str| {
+        let faults =
+            format!("slow_factor=3:slow_from_s={from}:slow_drive=1:timeout_share=0.2:timeout_ms=1");
+        faulty(
+            load,
+            "concat:disks=2",
+            &faults,
+            WarningKind::FaultsWithoutEffect,
+        )
+    };
+    assert_eq!(
+        slow("0.001"),
+        ["slow_factor had no effect: drive 1 carried out no commands from 1 ms on"]
+    );
+    assert!(slow("1000").is_empty());
 }
 
 #[test]

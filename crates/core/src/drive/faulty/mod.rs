@@ -16,7 +16,7 @@ mod damage;
 use std::sync::Arc;
 
 use crate::contract::{Drive, Faults};
-use crate::fault::{Decay, Fate, MEASURES};
+use crate::fault::{Begun, Decay, Exposed, Fate, MEASURES};
 use crate::ids::DriveId;
 use crate::io::{Command, DriveDone, Extrapolated, Owed, Unwritten};
 use crate::measure::Tell;
@@ -80,6 +80,7 @@ pub fn around(
         protected,
         running: Vec::new(),
         left: false,
+        begun: Begun::default(),
         damage: Damage::default(),
         counts: Counts::default(),
     })
@@ -104,11 +105,21 @@ struct FaultyDrive {
     running: Vec<Running>,
     /// Whether the drive inside is not asked any more.
     left: bool,
+    begun: Begun,
     damage: Damage,
     counts: Counts,
 }
 
 impl FaultyDrive {
+    fn begins(&mut self, now: Instant, command: &Command) {
+        let begun = &mut self.begun;
+        let writes = command.op == Op::Write;
+        begun.read |= command.op == Op::Read;
+        begun.write |= writes;
+        begun.long_write |= writes && command.len > Blocks(1);
+        begun.last = Some(now);
+    }
+
     /// The drive inside has carried out a command: how it ends, and how much later.
     fn outcome(
         &self,
@@ -286,6 +297,7 @@ impl Drive for FaultyDrive {
         });
         self.left |= is_gone;
         if !is_gone {
+            self.begins(now, command);
             self.inner.submit(now, command);
         }
     }
@@ -341,6 +353,10 @@ impl Drive for FaultyDrive {
 
     fn tell(&self, tell: Tell<'_>) {
         self.inner.tell(tell);
+    }
+
+    fn tell_exposed(&self, tell: &mut dyn FnMut(Exposed)) {
+        self.faults.tell_exposed(self.drive, &self.begun, tell);
     }
 
     fn tell_faults(&self, tell: Tell<'_>) {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::contract::Faults;
-use crate::fault::{BadRun, CELL, Decay, Fate, Recovery};
+use crate::fault::{BadRun, Begun, CELL, Decay, Exposed, Fate, Recovery};
 use crate::ids::DriveId;
 use crate::io::Command;
 use crate::op::{Failure, Op, Status};
@@ -106,6 +106,68 @@ impl Injected {
         self.anywhere && self.drive.is_none_or(|one| one == drive)
     }
 
+    /// Tells what happens on all drives, or on one that is named.
+    fn tell_anywhere(&self, begun: &Begun, tell: &mut dyn FnMut(Exposed)) {
+        let Shares {
+            timeout,
+            lost,
+            misdirected,
+            torn,
+        } = self.shares;
+        let [latent, rot] = self.decaying.map(|decaying| decaying.chance > 0.0);
+        let Begun {
+            read,
+            write,
+            long_write,
+            ..
+        } = *begun;
+        for (happens, setting, of, met) in [
+            (
+                timeout > 0.0,
+                "timeout_share",
+                "reads or writes",
+                read || write,
+            ),
+            (lost > timeout, "lost_share", "writes", write),
+            (misdirected > lost, "misdirected_share", "writes", write),
+            (
+                torn > misdirected,
+                "torn_share",
+                "writes of several sectors",
+                long_write,
+            ),
+            (
+                latent && self.recovery.writes_mend,
+                "latent_per_tib",
+                "reads",
+                read,
+            ),
+            (
+                latent && !self.recovery.writes_mend,
+                "latent_per_tib",
+                "reads or writes",
+                read || write,
+            ),
+            (
+                latent && !self.recovery.writes_mend,
+                "latent_mend",
+                "writes",
+                write,
+            ),
+            (rot, "rot_per_tib", "reads", read),
+        ] {
+            if happens {
+                let from = Instant::ZERO;
+                tell(Exposed {
+                    setting,
+                    of,
+                    from,
+                    met,
+                });
+            }
+        }
+    }
+
     /// Where a write goes that misses its place.
     fn astray(&self, bits: u64, at: Pba, len: Blocks) -> Option<Pba> {
         let places = self.capacity.0 - len.0;
@@ -157,14 +219,32 @@ impl Faults for Injected {
         own.map_or(Instant::NEVER, |(_, from)| *from)
     }
 
-    fn begin(&self) -> Instant {
+    fn begins(&self) -> Option<[Instant; 2]> {
         let gone = self.gone.iter().flatten().map(|(_, from)| *from);
         let slow = self.slow.map(|slow| slow.from);
-        gone.chain(slow).max().unwrap_or(Instant::ZERO)
+        let later = gone.chain(slow).filter(|from| *from > Instant::ZERO);
+        Some([later.clone().min()?, later.max()?])
+    }
+
+    fn tell_exposed(&self, drive: DriveId, begun: &Begun, tell: &mut dyn FnMut(Exposed)) {
+        if self.happens_on(drive) {
+            self.tell_anywhere(begun, tell);
+        }
+        if let Some(slow) = self.slow.filter(|slow| slow.drive == drive) {
+            tell(Exposed {
+                setting: match slow.factor {
+                    1 => "slow_add_ms",
+                    _ => "slow_factor",
+                },
+                of: "commands",
+                from: slow.from,
+                met: begun.last.is_some_and(|last| last >= slow.from),
+            });
+        }
     }
 
     fn at_outset(&self) -> Option<Box<dyn Faults>> {
-        (self.begin() > Instant::ZERO).then(|| {
+        self.begins().map(|_| {
             let at_once = Injected {
                 gone: self
                     .gone

@@ -31,7 +31,7 @@ use slab::Slab;
 
 use super::delayed::{CopyOf, check_foreground};
 use super::gone::Gone;
-use crate::contract::{Drives, Persistent, Placement, Shape};
+use crate::contract::{Degraded, Drives, Persistent, Placement, Shape};
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::DriveId;
 use crate::maplog::Geometry;
@@ -497,6 +497,10 @@ impl Placement for EagerCopies {
             }
         }
         self.spend_on_compaction(now, drive, drives.oracle(drive), out);
+    }
+
+    fn degraded(&self) -> Vec<Degraded> {
+        self.gone.degraded(self.shape().losable)
     }
 
     fn persistent(&self) -> Option<&dyn Persistent> {

@@ -39,7 +39,7 @@ use super::delayed::{Delayed, check_foreground};
 use super::gone::Gone;
 use super::striping::Striping;
 use super::{choice, copy_set};
-use crate::contract::{Drives, Persistent, Placement, Shape};
+use crate::contract::{Degraded, Drives, Persistent, Placement, Shape};
 use crate::ids::DriveId;
 use crate::maplog::copies::{Chunk, Index, Striped, chunks_max};
 use crate::maplog::{CopiesTable, copies};
@@ -567,6 +567,10 @@ impl<L: Layout> Placement for FixedCopies<L> {
 
     fn idle(&mut self, _now: Instant, drive: DriveId, _drives: &dyn Drives, out: &mut Plan) {
         self.spend_spare_time(drive, out);
+    }
+
+    fn degraded(&self) -> Vec<Degraded> {
+        self.gone.degraded(self.shape().losable)
     }
 
     fn persistent(&self) -> Option<&dyn Persistent> {

@@ -27,7 +27,7 @@ use slab::Slab;
 
 use super::copy_set::{self, Copies, members};
 use super::gone::Gone;
-use crate::contract::{Drives, Geometry, OFFERED, Placement, Shape};
+use crate::contract::{Degraded, Drives, Geometry, OFFERED, Placement, Shape};
 use crate::ids::DriveId;
 use crate::io::{DriveDone, Tag};
 use crate::measure::Tell;
@@ -404,6 +404,10 @@ impl Placement for Offering {
 
     fn idle(&mut self, now: Instant, drive: DriveId, drives: &dyn Drives, out: &mut Plan) {
         self.renew(now, drive, drives, out);
+    }
+
+    fn degraded(&self) -> Vec<Degraded> {
+        self.gone.degraded(self.shape().losable)
     }
 
     fn tell(&self, tell: Tell<'_>) {

@@ -5,7 +5,7 @@ use super::seats::Seat;
 use super::{Media, Raid5};
 use crate::contract::Placement;
 use crate::maplog::RowsTable;
-use crate::maplog::rows::Kind;
+use crate::maplog::rows::{Kind, Noted};
 use crate::measure::Measure;
 use crate::registry::{Knob, Knobs, Need, VolumeEnv, VolumeError};
 use crate::rng::Rng;
@@ -211,7 +211,14 @@ pub(super) fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placem
         match noted.kind {
             Kind::Spare | Kind::Rebuilt => raid5.seats.resume(index, &noted, raid5.bad.table()),
             // A parity that was being written tells nothing, like a block that could not be written.
-            Kind::Writing | Kind::Bad => raid5.bad.resume(index, &noted),
+            Kind::Writing => raid5.bad.resume(
+                index,
+                &Noted {
+                    kind: Kind::Bad,
+                    ..noted
+                },
+            ),
+            Kind::Bad | Kind::Gone => raid5.bad.resume(index, &noted),
         }
     }
     raid5.go_on();

@@ -19,6 +19,7 @@ use super::geometry::{Piece, Rows, Stripe};
 use super::seats::Seat;
 use super::{Job, Raid5, Role, tag};
 use crate::io::DriveDone;
+use crate::maplog::rows::Kind;
 use crate::op::{Failure, Op, Status};
 use crate::plan::{Instead, Parity, Plan, PlannedIo, StepIndex, Target};
 use crate::request::Request;
@@ -61,9 +62,9 @@ impl Raid5 {
             let member = piece.member;
             if !self.is_bad(stripe, member, &rows) {
                 self.read(stripe, &Piece { member, rows }, out);
-            } else if self.fault_of_others(stripe, member, &rows).is_some() {
+            } else if self.others_are_bad(stripe, member, &rows) {
                 self.counts.lost += 1;
-                out.failure = Some(self.fault_of(stripe, member));
+                out.failure = Some(self.fault_of(stripe, member, &rows));
             } else {
                 self.compute_for_client(stripe, (member, rows), out);
             }
@@ -140,13 +141,17 @@ impl Raid5 {
             gate: None,
         });
         let is_bad_block = done.status == Status::Failed(Failure::Medium) && role.reads();
-        let is_told = role != Role::Source && self.fault_of_others(&stripe, of.0, &of.1).is_none();
+        let is_told = role != Role::Source && !self.others_are_bad(&stripe, of.0, &of.1);
         if is_bad_block && (done.len > PAGE || done.len > Blocks(1) && !is_told) {
             out.instead = self.one_by_one(&stripe, of, (role, job), out);
             return;
         }
         if role == Role::Write {
-            self.mark(seat, done.at, done.len);
+            let why = match done.status {
+                Status::Failed(Failure::Gone) => Kind::Gone,
+                _ => Kind::Bad,
+            };
+            self.mark(seat, done.at, done.len, why);
         }
         let detour = job.filter(|job| role == Role::Source && self.may_take_detour(job, of));
         out.instead = match (role, job) {
@@ -166,7 +171,7 @@ impl Raid5 {
                 self.counts.tolerated += 1;
                 Instead::Tolerated
             }
-            _ => return self.nothing_stands_in(role, work, (seat, done), is_bad_block),
+            _ => return self.nothing_stands_in(role, work, (seat, done), is_bad_block, out),
         };
     }
 
@@ -177,9 +182,10 @@ impl Raid5 {
         work: Option<u32>,
         (seat, done): (Seat, &DriveDone),
         is_bad_block: bool,
+        out: &mut Plan,
     ) {
         if is_bad_block {
-            self.mark(seat, done.at, done.len);
+            self.mark(seat, done.at, done.len, Kind::Bad);
         }
         let of = work.map(|work| *self.turns.work(work));
         match (work, of) {
@@ -188,8 +194,14 @@ impl Raid5 {
             }
             _ => self.counts.lost += 1,
         }
+        if let Some((of, member)) = of.and_then(|of| Some((of, of.computed?))) {
+            let stripe = self.geometry.stripe(of.stripe);
+            // A drive that went had what was to be computed: that is why it is asked for here.
+            let gone = self.fault_of(&stripe, member, &of.rows) == Failure::Gone;
+            out.failure = gone.then_some(Failure::Gone);
+        }
         if of.is_some_and(|of| of.computed.is_none()) && role != Role::Write {
-            self.doubtful.mark(seat, done.at, done.len);
+            self.doubtful.mark(seat, done.at, done.len, Kind::Bad);
         }
     }
 
@@ -227,7 +239,7 @@ impl Raid5 {
         if self.turns.work(job.work).computed.is_none() {
             let seat = job.stripe.seat(of.0);
             self.doubtful
-                .mark(seat, job.stripe.at(of.1.from), of.1.len());
+                .mark(seat, job.stripe.at(of.1.from), of.1.len(), Kind::Bad);
         }
         let found = self.compute_part(job, of, out);
         if role == Role::Rest {

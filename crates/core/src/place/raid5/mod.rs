@@ -27,6 +27,7 @@
 mod bad;
 mod card;
 mod computing;
+mod degraded;
 mod flushing;
 mod geometry;
 mod lost;
@@ -38,10 +39,11 @@ mod turns;
 mod writing;
 mod written;
 
-use crate::contract::{Blueprint, Drives, Lost, Persistent, Placement, Shape};
+use crate::contract::{Blueprint, Degraded, Drives, Lost, Persistent, Placement, Shape};
 use crate::ids::DriveId;
 use crate::io::{DriveDone, Tag};
 use crate::maplog::RowsTable;
+use crate::maplog::rows::Kind;
 use crate::measure::Tell;
 use crate::op::{Failure, Op};
 use crate::plan::{Plan, PlannedIo, StepIndex, Target};
@@ -207,11 +209,11 @@ impl Raid5 {
         Job { stripe, work, gate }
     }
 
-    /// Blocks are bad from now on. With others of their rows that are, what they had is lost.
-    fn mark(&mut self, seat: Seat, at: Pba, len: Blocks) {
+    /// Blocks are bad from now on, and why. With others of their rows that are, what they had is lost.
+    fn mark(&mut self, seat: Seat, at: Pba, len: Blocks, why: Kind) {
         let (array, rows) = (self.geometry.array(seat), (at.0, at.0 + len.0));
         let before = self.count_lost(array, rows);
-        self.bad.mark(seat, at, len);
+        self.bad.mark(seat, at, len, why);
         let more = self.count_lost(array, rows) - before;
         self.counts.lost_blocks += more;
         self.untold |= more > 0;
@@ -221,7 +223,8 @@ impl Raid5 {
     /// A drive that had a seat is gone: of its array all is bad there, also if it is there again in another life. A spare takes its place.
     fn vacated(&mut self, seat: Seat, out: &mut Plan) {
         let array = self.geometry.array(seat);
-        self.mark(seat, Pba(0), Blocks(self.geometry.used()));
+        self.vacate(seat);
+        self.mark(seat, Pba(0), Blocks(self.geometry.used()), Kind::Gone);
         self.repair.end_rebuild(seat);
         if self.seats.replace(seat, self.bad.table()).is_some() {
             self.counts.spares += 1;
@@ -254,19 +257,16 @@ impl Raid5 {
             .has(stripe.seat(member), stripe.at(rows.from), rows.len())
     }
 
-    /// Whether of the other members of a stripe one is bad in these rows, and what that is to who needs it.
-    fn fault_of_others(&self, stripe: &Stripe, member: u64, rows: &Rows) -> Option<Failure> {
-        if !self.bad.any() {
-            return None;
-        }
+    /// Whether of the other members of a stripe one is bad in these rows: they do not tell what this one has.
+    fn others_are_bad(&self, stripe: &Stripe, member: u64, rows: &Rows) -> bool {
         let mut others = (0..=stripe.parity()).filter(|other| *other != member);
-        let found = others.find(|other| self.is_bad(stripe, *other, rows))?;
-        Some(self.fault_of(stripe, found))
+        self.bad.any() && others.any(|other| self.is_bad(stripe, other, rows))
     }
 
-    /// Why a member that is bad cannot be had.
-    fn fault_of(&self, stripe: &Stripe, member: u64) -> Failure {
-        match self.seats.is_vacant(stripe.seat(member)) {
+    /// Why a member cannot be had in these rows, if the others do not tell it: by what it is to who asks for it, whatever else is bad there.
+    fn fault_of(&self, stripe: &Stripe, member: u64, rows: &Rows) -> Failure {
+        let (seat, at) = (stripe.seat(member), stripe.at(rows.from));
+        match self.bad.has_gone(seat, at, rows.len()) {
             true => Failure::Gone,
             false => Failure::Medium,
         }
@@ -304,12 +304,11 @@ impl Raid5 {
             index += 1;
             let work = *self.turns.work(name);
             let (stripe, rows) = (self.geometry.stripe(work.stripe), work.rows);
-            let fault = work
-                .computed
-                .and_then(|member| self.fault_of_others(&stripe, member, &rows));
-            match fault {
+            let is_lost = |member: &u64| self.others_are_bad(&stripe, *member, &rows);
+            match work.computed.filter(is_lost) {
                 None => out.open(Tag(name.into())),
-                Some(failure) => {
+                Some(member) => {
+                    let failure = self.fault_of(&stripe, member, &rows);
                     match work.repair {
                         // What the others still tell of it goes again.
                         Some(_) => self.failed_to_repair(name, true),
@@ -451,6 +450,11 @@ impl Placement for Raid5 {
 
     fn lost(&self) -> Lost {
         self.find_lost()
+    }
+
+    fn degraded(&self) -> Vec<Degraded> {
+        let seats = (0..self.geometry.seats()).map(Seat);
+        seats.filter_map(|seat| self.degraded_at(seat)).collect()
     }
 
     fn rebuilding(&self) -> Duration {

@@ -307,7 +307,7 @@ impl Raid5 {
     }
 
     /// Whether something of an array was not tried.
-    fn is_left(&self, array: usize) -> bool {
+    pub(super) fn is_left(&self, array: usize) -> bool {
         let used = self.geometry.used();
         let left = |seat: Seat| {
             let tried = self.repair.tried[seat.index()];
@@ -370,6 +370,7 @@ mod tests {
     use super::super::tests::of_study;
     use super::*;
     use crate::contract::Placement;
+    use crate::maplog::rows::Kind;
     use crate::op::Op;
     use crate::place::busy::Busy;
     use crate::request::Request;
@@ -380,13 +381,13 @@ mod tests {
         let mut raid5 = of_study();
         let stripe = raid5.geometry.stripe(0);
         let (bad, other) = (stripe.seat(0), stripe.seat(1));
-        raid5.mark(bad, Pba(0), Blocks(8));
+        raid5.mark(bad, Pba(0), Blocks(8), Kind::Bad);
         let now = Instant::ZERO;
         let (mut write, mut repair, mut out) = (Plan::default(), Plan::default(), Plan::default());
         let request = Request::new(1, Op::Write, 2 * 64, 8, now);
         raid5.plan(now, &request, &Busy, &mut write);
         assert_eq!(raid5.repair_piece(0, &mut repair), Some(Blocks(8)));
-        raid5.mark(other, Pba(3), Blocks(1));
+        raid5.mark(other, Pba(3), Blocks(1), Kind::Bad);
         for io in write.ios().chain(repair.ios()) {
             raid5.skipped(now, io.tag, io.drive, &Busy, &mut out);
         }

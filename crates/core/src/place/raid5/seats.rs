@@ -31,6 +31,8 @@ pub(super) struct Seats {
     seats: Vec<Option<Seat>>,
     /// By seat: whether its spare had all that could be had.
     rebuilt: Vec<bool>,
+    /// By seat: the drive that had all of it last, if that is gone.
+    lacks: Vec<Option<DriveId>>,
     /// The first spare that has none yet.
     next: u16,
     gone: Gone,
@@ -44,6 +46,7 @@ impl Seats {
             drives: (0..seats).map(|seat| (DriveId(seat), None)).collect(),
             seats: own.map(Some).chain(none).collect(),
             rebuilt: vec![false; seats.into()],
+            lacks: vec![None; seats.into()],
             next: seats,
             gone: Gone::none(seats + spares),
         }
@@ -96,6 +99,21 @@ impl Seats {
     pub(super) fn learn(&mut self, drive: DriveId, status: Status) -> Option<Seat> {
         let new = self.gone.learn(drive, status);
         self.seat(drive).filter(|_| new)
+    }
+
+    /// The drive of a seat is gone. Whether it had all of it.
+    pub(super) fn vacate(&mut self, seat: Seat, was_whole: bool) {
+        let drive = self.drive(seat);
+        let lacks = &mut self.lacks[seat.index()];
+        *lacks = lacks.filter(|_| !was_whole).or(Some(drive));
+    }
+
+    /// The drive that had all of a seat last, and those that had the seat since and are gone, too. Of an earlier life only the first is known that had it.
+    pub(super) fn went(&self, seat: Seat) -> (DriveId, Vec<DriveId>) {
+        let last = self.lacks[seat.index()].unwrap_or(DriveId(seat.0));
+        let since = (last.0 + 1..self.next).map(DriveId);
+        let spent = since.filter(|drive| self.seat(*drive) == Some(seat) && self.is_gone(*drive));
+        (last, spent.collect())
     }
 
     /// The next spare gets a vacant seat, if one is left.

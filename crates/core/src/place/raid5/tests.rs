@@ -245,7 +245,7 @@ fn what_is_written_over_bad_blocks_is_forced_where_caches_lose_it() {
         let mut raid5 = of_study();
         raid5.written = Written::new(loses);
         let seat = raid5.geometry.stripe(0).seat(0);
-        raid5.mark(seat, Pba(10), Blocks(1));
+        raid5.mark(seat, Pba(10), Blocks(1), Kind::Bad);
         let drive = raid5.seats.drive(seat);
         let mut plan = Plan::default();
         let request = Request::new(1, Op::Write, 8, 8, Instant::ZERO);
@@ -313,7 +313,12 @@ fn what_is_lost_is_as_a_flag_for_each_block() {
             let (seat, at, len) = (Seat(seat), Pba(from), Blocks(to - from));
             if rng.chance(0.6) {
                 flags.fill(true);
-                raid5.mark(seat, at, len);
+                raid5.mark(
+                    seat,
+                    at,
+                    len,
+                    [Kind::Bad, Kind::Gone][rng.below(2) as usize],
+                );
             } else {
                 flags.fill(false);
                 raid5.bad.clear(seat, at, len);
@@ -336,8 +341,8 @@ fn what_is_lost_is_as_a_flag_for_each_block() {
 fn so_many_addresses_are_listed() {
     let mut raid5 = raid5(&[("disks", 5), ("strip_kib", 32)]);
     let used = Blocks(raid5.geometry.used());
-    raid5.mark(Seat(1), Pba(0), used);
-    raid5.mark(Seat(3), Pba(0), used);
+    raid5.mark(Seat(1), Pba(0), used, Kind::Gone);
+    raid5.mark(Seat(3), Pba(0), used, Kind::Gone);
     let lost = raid5.lost();
     // Of ten strips in five stripes two are parities.
     assert_eq!(lost.blocks, used.0 / 5 * 8);

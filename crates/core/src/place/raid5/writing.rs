@@ -26,7 +26,8 @@
 
 use super::geometry::{Piece, Rows, Stripe};
 use super::{Job, Raid5, Role};
-use crate::op::Op;
+use crate::maplog::rows::Kind;
+use crate::op::{Failure, Op};
 use crate::plan::{Parity, Plan, StepIndex};
 use crate::request::Request;
 use crate::units::Blocks;
@@ -165,15 +166,14 @@ impl Raid5 {
             (false, true, true) | (true, ..) => How::Bare,
         };
         let told = usize::from(how != How::Bare);
-        let (lost, first) = (away.clone().count() > told, away.clone().next());
-        if let (true, Some(first)) = (lost, first) {
+        if away.count() > told {
             self.counts.lost += 1;
-            out.failure = Some(self.fault_of(stripe, first));
+            out.failure = Some(Failure::Gone);
             return;
         }
         if how == How::Bare && !bad(parity) {
             let at = stripe.at(rows.from);
-            self.mark(stripe.seat(parity), at, rows.len());
+            self.mark(stripe.seat(parity), at, rows.len(), Kind::Bad);
         }
         self.write(job, pieces, how, out);
     }

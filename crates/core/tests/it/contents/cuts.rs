@@ -7,7 +7,7 @@
 use nearslot_core::ids::DriveId;
 use nearslot_core::op::Op;
 use nearslot_core::rng::Rng;
-use nearslot_core::units::Duration;
+use nearslot_core::units::{Blocks, Duration};
 
 use crate::contents::failing::{Failing, Slip, written};
 use crate::contents::faults::is_seen;
@@ -193,7 +193,17 @@ fn a_drive_that_is_there_again_is_written_anew() {
         }
         // The first I/O of a life; then there is nothing but spare time.
         rig.submit(Op::Read, 0, 1, 0);
+        rig.run_until(rig.now + Duration::from_ms(100));
+        if setup.spares() == 0 {
+            let [lacks] = &rig.stack.degraded()[..] else {
+                panic!("one drive was gone: {setup:?}")
+            };
+            let by = lacks.replaced.expect("it is there");
+            assert_eq!((lacks.drive, by.by), (DriveId(1), DriveId(1)), "{setup:?}");
+            assert!(by.left > Blocks(0) && by.goes_on, "{by:?}: {setup:?}");
+        }
         rig.settle();
+        assert_eq!(rig.stack.degraded(), [], "{setup:?}");
         rig.contents.check_parities();
         gone(&mut rig, &[2]);
         read_all(&mut rig);

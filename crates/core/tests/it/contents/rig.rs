@@ -7,7 +7,7 @@ use nearslot_core::contract::{Drive, Scheduler};
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::DriveDone;
 use nearslot_core::measure::Over;
-use nearslot_core::op::Op;
+use nearslot_core::op::{Failure, Op, Status};
 use nearslot_core::registry::Survivors;
 use nearslot_core::request::Request;
 use nearslot_core::rng::Rng;
@@ -72,6 +72,8 @@ pub(crate) struct Rig {
     pub(crate) medium: Option<Medium>,
     /// Requests that failed.
     pub(crate) failed: u64,
+    /// Of these, those that failed as a drive was gone.
+    pub(crate) failed_gone: u64,
     /// Whether reads that fail are looked at.
     pub(crate) judges: bool,
     /// Reads that failed and met no write.
@@ -116,6 +118,7 @@ impl Rig {
             config: given,
             failing: None,
             failed: 0,
+            failed_gone: 0,
             judges: false,
             judged: 0,
             saveable: Vec::new(),
@@ -385,6 +388,8 @@ impl Rig {
                 Action::Recall { origin, len } => self.contents.recalled(&origin, len),
                 Action::Reply(reply) => {
                     self.failed += u64::from(!reply.status.is_done());
+                    let is_gone = reply.status == Status::Failed(Failure::Gone);
+                    self.failed_gone += u64::from(is_gone);
                     if self.judges && reply.request.op == Op::Read && !reply.status.is_done() {
                         self.judge(&reply.request);
                     }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use nearslot_core::contract::Lost;
+use nearslot_core::contract::{Degraded, Lost, Replaced};
 use nearslot_core::ids::DriveId;
 use nearslot_core::op::Op;
 use nearslot_core::rng::Rng;
@@ -33,6 +33,29 @@ fn unreadable(rig: &mut Rig) -> BTreeSet<u64> {
         }
     }
     found
+}
+
+/// A place without a drive that went, and without spares.
+fn vacant(array: Option<u16>, drive: u16) -> Degraded {
+    Degraded {
+        array,
+        drive: DriveId(drive),
+        spent: Vec::new(),
+        replaced: None,
+    }
+}
+
+/// The same, with a spare that lacks so many blocks.
+fn rebuilt(array: Option<u16>, drive: u16, by: u16, (left, goes_on): (u64, bool)) -> Degraded {
+    let replaced = Some(Replaced {
+        by: DriveId(by),
+        left: Blocks(left),
+        goes_on,
+    });
+    Degraded {
+        replaced,
+        ..vacant(array, drive)
+    }
 }
 
 /// What is said to be lost is what cannot be read, once everything has been looked at.
@@ -91,6 +114,7 @@ fn check_rebuild(slip: Slip) {
             ] {
                 assert_eq!(counted(&rig, measure), number, "{measure}: {setup:?}");
             }
+            assert_eq!(rig.stack.degraded(), [], "{setup:?}");
             rig.contents.replaced(drive, seats as u16);
             rig.contents.check_parities();
             // Another drive of the same array, as the spare stands for the first.
@@ -99,6 +123,11 @@ fn check_rebuild(slip: Slip) {
             gone(&mut rig, &[drive, other as u16]);
             read_all(&mut rig);
             assert_eq!(rig.failed, 0, "{setup:?}");
+            if setup.spares() == 1 {
+                let array = (setup.arrays() > 1).then_some((other / width) as u16);
+                let lacks = [vacant(array, other as u16)];
+                assert_eq!(rig.stack.degraded(), lacks, "{setup:?}");
+            }
         }
     }
 }
@@ -183,7 +212,16 @@ fn what_is_said_to_be_lost_is_what_cannot_be_read() {
 #[test]
 fn without_a_spare_an_array_does_without_a_drive() {
     let setup = Setup::of("raid5:disks=9:spares=1:arrays=2:strip_kib=2");
-    for (away, rebuilds) in [([0, 5], 1), ([0, 8], 0), ([8, 1], 0)] {
+    let by_spare = |drive| Degraded {
+        spent: vec![DriveId(8)],
+        ..vacant(Some(0), drive)
+    };
+    for (away, rebuilds, lacks) in [
+        ([0, 5], 1, vacant(Some(1), 5)),
+        // The spare goes before it was rebuilt.
+        ([0, 8], 0, by_spare(0)),
+        ([8, 1], 0, by_spare(1)),
+    ] {
         let mut rig = written(setup, 1, Slip::None, |_| 0.0);
         let mut rng = Rng::stream(1, "one spare");
         for count in 1..=2 {
@@ -197,6 +235,7 @@ fn without_a_spare_an_array_does_without_a_drive() {
         assert_eq!(rig.failed, 0, "without {away:?}");
         assert_eq!(counted(&rig, "spares_taken"), 1);
         assert!(counted(&rig, "rebuilds") >= rebuilds);
+        assert_eq!(rig.stack.degraded(), [lacks], "without {away:?}");
         assert_eq!(counted(&rig, "rebuild_left_blocks"), 0);
         assert_eq!(rig.stack.lost(), Lost::default());
     }
@@ -212,18 +251,29 @@ fn a_spare_that_fails_is_replaced() {
     gone(&mut rig, &[6]);
     rig.submit(Op::Read, 0, rig.blocks(), 0);
     rig.run_until(rig.now + Duration::from_ms(1_000));
-    assert!(
-        counted(&rig, "rebuild_left_blocks") > 0,
-        "it is not rebuilt yet"
-    );
+    let left = counted(&rig, "rebuild_left_blocks");
+    assert!(left > 0, "it is not rebuilt yet");
+    let first = rebuilt(Some(1), 6, 8, (left, true));
+    assert_eq!(rig.stack.degraded(), [first]);
     gone(&mut rig, &[6, 8]);
+    rig.submit(Op::Read, 0, rig.blocks(), 0);
+    rig.run_until(rig.now + Duration::from_ms(1_000));
+    let second = Degraded {
+        spent: vec![DriveId(8)],
+        ..rebuilt(Some(1), 6, 9, (counted(&rig, "rebuild_left_blocks"), true))
+    };
+    assert_eq!(rig.stack.degraded(), [second]);
     read_all(&mut rig);
+    assert_eq!(rig.stack.degraded(), []);
     assert_eq!(
         (counted(&rig, "spares_taken"), counted(&rig, "rebuilds")),
         (2, 1)
     );
     rig.contents.replaced(6, 9);
     rig.contents.check_parities();
+    gone(&mut rig, &[6, 8, 9]);
+    read_all(&mut rig);
+    assert_eq!(rig.stack.degraded(), [vacant(Some(1), 9)], "it had all");
     assert_eq!(rig.failed, 0);
 }
 
@@ -249,6 +299,9 @@ fn two_drives_of_an_array_that_go_lose_what_was_not_rebuilt() {
     let lacks = counted(&rig, "rebuild_left_blocks");
     assert!(0 < lacks && lacks <= left, "{lacks} of {left}");
     assert_eq!(counted(&rig, "bad_blocks"), rig.blocks() / 4 + lacks);
+    let seats = [vacant(None, 0), rebuilt(None, 2, 5, (lacks, false))];
+    assert_eq!(rig.stack.degraded(), seats);
+    assert_eq!(rig.failed, rig.failed_gone, "drives that went had all that");
     // A flush says so once.
     let failed = rig.failed;
     (0..2).for_each(|_| rig.submit(Op::Flush, 0, 0, 0));
@@ -275,9 +328,42 @@ fn bad_blocks_that_a_rebuild_meets_cost_a_block_each() {
         assert_eq!(counted(&rig, "rebuilds"), 1, "{setup:?}");
         assert_eq!(check_lost(&mut rig), found, "{setup:?}");
         assert!((3..=6).contains(&found), "{found}: {setup:?}");
+        // By what is asked for: what the drive had that went, and what cannot be read.
+        let before = (rig.failed, rig.failed_gone);
+        assert_eq!(unreadable(&mut rig).len() as u64, found);
+        let gone = rig.failed_gone - before.1;
+        let medium = rig.failed - before.0 - gone;
+        assert!(gone <= 3 && medium <= 3, "{gone} and {medium}: {setup:?}");
+        assert_eq!(rig.stack.degraded(), [], "it was rebuilt: {setup:?}");
         write_again(&mut rig, setup);
         assert_eq!(counted(&rig, "bad_blocks"), 0, "{setup:?}");
     }
+}
+
+/// What a drive had that went fails as gone, whatever else keeps the others of its rows from telling it, and whether that was known; what cannot be read
+/// fails as that.
+#[test]
+fn a_block_fails_by_what_became_of_its_drive() {
+    let mut sums = [0; 2];
+    for (index, setup) in setups().filter(|(_, setup)| setup.spares() == 0) {
+        let mut rig = written(setup, index, Slip::None, |_| 0.0);
+        gone(&mut rig, &[1]);
+        for block in [3, 501, 1_003] {
+            let failing = rig.failing.as_mut().expect("some fail");
+            failing.spoil(DriveId(2), block);
+        }
+        let mut look = || {
+            let before = (rig.failed, rig.failed_gone);
+            unreadable(&mut rig);
+            let gone = rig.failed_gone - before.1;
+            [gone, rig.failed - before.0 - gone]
+        };
+        let first = look();
+        assert_eq!(first, look(), "{setup:?}");
+        assert!(first.iter().all(|of| *of <= 3), "{first:?}: {setup:?}");
+        (0..2).for_each(|which| sums[which] += first[which]);
+    }
+    assert!(sums.iter().all(|sum| *sum > 5), "{sums:?}");
 }
 
 /// One command in fifty is not answered: about one strip in ten fails at first, for a source or for its own write.

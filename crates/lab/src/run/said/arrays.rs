@@ -1,64 +1,94 @@
-//! Arrays that served without one of their drives: for how long, and whether anything took its place.
+//! Arrays that served without one of their drives: which, since when, and whether anything took its place.
 //!
 //! Of an array that stands in for a drive that is gone no request fails, and its times are longer: nothing else in the results says why. One that still is without
-//! the drive when the run ends has lived in that state: one drive more that goes may take data with it. Which placements can stand in for a drive
-//! they say themselves ([`Shape::spared`](nearslot_core::contract::Shape)); of all others the requests fail that need the drive, and that is told.
+//! the drive when the run ends has lived in that state: one drive more that goes may take data with it. Which places lack what, the placement says
+//! ([`Degraded`]); of placements that can lose no drive requests fail that need the drive, and that is told.
 
-use nearslot_core::contract::{Faults, Placement};
+use nearslot_core::contract::{Degraded, Placement, Replaced};
 use nearslot_core::registry::Kind;
+use serde_json::Value;
 
-use super::{AtEnd, gone_from};
-use crate::number::{counted, list, seconds};
+use super::at_end::AtEnd;
+use super::faults::gone_from;
+use crate::number::{counted, seconds};
 use crate::outcome::Run;
 use crate::warning::{Warning, WarningKind};
 
-/// That an array which can lose a drive was without one up to the end of the run.
-pub(super) fn degraded(run: &Run, at_end: &AtEnd) -> Option<Warning> {
-    let noticed = run.happened(<dyn Faults as Kind>::CARD.key, "failed_gone");
-    if at_end.gone.is_empty() || at_end.spared == 0 || !noticed {
-        return None;
-    }
-    let key = <dyn Placement as Kind>::CARD.key;
-    let count = |name: &str| run.measure(key, name).map(|number| number.value() as u64);
-    let spares = count("spares_taken");
-    let under_way = at_end.rebuilding.0 > 0;
-    let all_replaced = spares.is_some_and(|taken| taken >= at_end.gone.len() as u64);
-    if all_replaced && !under_way {
-        return None;
-    }
-    let name = run.config[key]["name"].as_str().unwrap_or_default();
-    let why = match spares {
-        None => format!("nothing was rebuilt, as {name} has no spare drives"),
-        Some(_) if under_way => {
-            let left = counted(count("rebuild_left_blocks").unwrap_or(0), "block");
-            let how = match run.config[key]["rebuild_mib_s"].as_f64() {
-                Some(rate) if rate > 0.0 => format!("at rebuild_mib_s = {rate} or more"),
-                _ => "in spare time alone (rebuild_mib_s = 0)".to_owned(),
-            };
-            format!("its spare was being rebuilt {how}, and {left} were left")
+/// That arrays lack drives at the end of the run: a warning for each place, in the order in which their drives went.
+pub(super) fn degraded(run: &Run, at_end: &AtEnd) -> impl Iterator<Item = Warning> {
+    let mut places: Vec<&Degraded> = at_end.degraded.iter().collect();
+    places.sort_by_key(|place| at_end.gone_from(place.drive));
+    places.into_iter().map(|place| {
+        let text = format!(
+            "{} was degraded up to the end: {}; {}",
+            array(run, place),
+            since(run, at_end, place),
+            why(run, place)
+        );
+        Warning::new(WarningKind::Degraded, text).of_run(&run.label)
+    })
+}
+
+fn config(run: &Run) -> &Value {
+    &run.config[<dyn Placement as Kind>::CARD.key]
+}
+
+/// Which array that is.
+fn array(run: &Run, place: &Degraded) -> String {
+    match place.array {
+        None => "the array".to_owned(),
+        Some(array) => {
+            let arrays = config(run)["arrays"].as_u64().unwrap_or_default();
+            format!("array {array} (of 0 to {})", arrays.saturating_sub(1))
         }
-        Some(_) => "no spare took its place (spares of the placement)".to_owned(),
-    };
+    }
+}
+
+/// Which drives went, and for how long the place has lacked something.
+fn since(run: &Run, at_end: &AtEnd, place: &Degraded) -> String {
+    let from = at_end.gone_from(place.drive);
     let end_s = at_end.end.0 as f64 / 1e9;
-    let begin_s = end_s - run.duration_s;
-    // Spares took the places of those that went first; of a rebuild under way the drive counts as gone.
-    let replaced = spares.unwrap_or(0).saturating_sub(u64::from(under_way));
-    let mut gone = at_end.gone.clone();
-    gone.sort_unstable_by_key(|(drive, from)| (*from, *drive));
-    let lacking = gone.iter().skip(replaced as usize);
-    let drives = lacking.map(|(drive, from)| {
-        let lacked = end_s - (from.0 as f64 / 1e9).max(begin_s);
-        format!(
-            "{}, for {} of the {} that were measured",
-            gone_from(*drive, *from),
-            seconds(lacked),
-            seconds(run.duration_s)
-        )
-    });
-    let drives: Vec<String> = drives.collect();
-    let text = format!(
-        "the array was degraded up to the end: {}; {why}",
-        list(&drives)
-    );
-    Some(Warning::new(WarningKind::Degraded, text).of_run(&run.label))
+    let lacked = end_s - (from.0 as f64 / 1e9).max(end_s - run.duration_s);
+    let mut drives = gone_from(place.drive, from);
+    for spare in &place.spent {
+        let spare_gone = gone_from(*spare, at_end.gone_from(*spare));
+        drives += &format!(", and {spare_gone}, before it had all as its spare");
+    }
+    format!(
+        "{drives}, for {} of the {} that were measured",
+        seconds(lacked),
+        seconds(run.duration_s)
+    )
+}
+
+/// What has taken the place, or why nothing has.
+fn why(run: &Run, place: &Degraded) -> String {
+    let config = config(run);
+    let spares = config["spares"].as_u64();
+    match (place.replaced, spares) {
+        (Some(replaced), _) => replacing(config, replaced),
+        (None, None) => {
+            let name = config["name"].as_str().unwrap_or_default();
+            format!("nothing was rebuilt, as {name} has no spare drives")
+        }
+        (None, Some(_)) if place.spent.is_empty() => {
+            "no spare took its place (spares of the placement)".to_owned()
+        }
+        (None, Some(_)) => "no other spare took its place (spares of the placement)".to_owned(),
+    }
+}
+
+/// How far a spare is.
+fn replacing(config: &Value, replaced: Replaced) -> String {
+    let (by, left) = (replaced.by.0, counted(replaced.left.0, "block"));
+    if !replaced.goes_on {
+        return format!(
+            "its spare, drive {by}, has all but {left}, which no other drive tells any more"
+        );
+    }
+    let how = match config["rebuild_mib_s"].as_f64() {
+        Some(rate) if rate > 0.0 => format!("at rebuild_mib_s = {rate} or more"),
+        _ => "in spare time alone (rebuild_mib_s = 0)".to_owned(),
+    };
+    format!("its spare, drive {by}, was being rebuilt {how}, and {left} were left")
 }

@@ -559,9 +559,12 @@ fn what_can_be_done_is_told_without_later_faults() {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let without =
-        "can be done (what the drives can do is told without the faults that begin after 10 s)";
+        "can be done (what the drives can do is told without the faults that begin from 10 s on)";
     let late = told("injected:slow_factor=2:slow_from_s=10");
     assert!(late.contains(without), "{late}");
+    // Of several instants the first: nothing is known of what comes then.
+    let both = told("injected:slow_factor=2:slow_from_s=10:gone_at_s=12");
+    assert!(both.contains(without), "{both}");
     let at_once = told("injected:slow_factor=2");
     assert!(at_once.contains(" can be done "), "{at_once}");
     assert!(!at_once.contains("is told without"), "{at_once}");

@@ -1,0 +1,178 @@
+//! What is said of a run's faults: that they came too late, could not happen, or happened and were told by no drive.
+//!
+//! A fault without effect leaves the numbers of another choice, and a reader takes them for those of a placement that copes with it. Which commands a drive gets hangs on
+//! the load, on what the placement does by itself, and on when a drive goes, so it is known at the end. Each setting is told by its name, whatever else went wrong.
+
+use nearslot_core::contract::Faults;
+use nearslot_core::ids::DriveId;
+use nearslot_core::registry::Kind;
+use nearslot_core::units::Instant;
+
+use super::Onset;
+use super::at_end::{AtEnd, Unmet};
+use crate::number::{counted, list, seconds};
+use crate::outcome::Run;
+use crate::warning::{Warning, WarningKind};
+
+/// All that is said of them; `early` if the run ended before some of them begin.
+pub(super) fn of_faults(run: &Run, early: Option<Onset>, at_end: &AtEnd) -> Vec<Warning> {
+    let mut told = Vec::from_iter(wrong_reads(run));
+    let idle = idle(at_end);
+    if early.is_none() && met_faults(run) == Some(false) {
+        let why = match idle.is_empty() {
+            true => "they are too rare for this load, or come after its end".to_owned(),
+            false => idle.join("; "),
+        };
+        let text =
+            format!("nothing went wrong on the drives, although faults were to be injected: {why}");
+        told.push(Warning::new(WarningKind::NoFaults, text));
+    } else {
+        let each = |text| Warning::new(WarningKind::FaultsWithoutEffect, text);
+        told.extend(idle.into_iter().map(each));
+    }
+    told.extend(early.map(before_faults));
+    let of_run = |warning: Warning| warning.of_run(&run.label);
+    told.into_iter().map(of_run).collect()
+}
+
+/// What was to go wrong and could not: of a drive that was gone nothing was asked, or there was no command that a setting is about.
+fn idle(at_end: &AtEnd) -> Vec<String> {
+    let unnoticed = at_end.gone.iter().filter(|(_, _, noticed)| !noticed);
+    let unnoticed = unnoticed.map(|(drive, from, _)| {
+        format!(
+            "{}, but nothing was asked of it since: a drive that is gone is noticed with the next command, and until then nothing stands in for it",
+            gone_from(*drive, *from)
+        )
+    });
+    let unmet = at_end.unmet.iter().map(without_commands);
+    unnoticed.chain(unmet).collect()
+}
+
+/// That a setting had no effect.
+fn without_commands(Unmet { exposed, drives }: &Unmet) -> String {
+    let drives: Vec<String> = drives
+        .iter()
+        .map(|drive| format!("drive {}", drive.0))
+        .collect();
+    let who = match drives.is_empty() {
+        true => "the drives".to_owned(),
+        false => list(&drives),
+    };
+    let when = match exposed.from.0 {
+        0 => String::new(),
+        from => format!(" from {} on", seconds(from as f64 / 1e9)),
+    };
+    let (setting, of) = (exposed.setting, exposed.of);
+    format!("{setting} had no effect: {who} carried out no {of}{when}")
+}
+
+/// That a run ended before its faults begin.
+fn before_faults(onset: Onset) -> Warning {
+    let text = format!(
+        "the run ended after {}, before faults begin that come after {}: what it says is said without them; more requests or an \
+         earlier instant would tell",
+        seconds(onset.ended_s),
+        seconds(onset.begin_s)
+    );
+    Warning::new(WarningKind::BeforeFaults, text)
+}
+
+/// That commands which were not answered in time lasted longer than their host was to wait.
+pub(super) fn late_time_outs(run: &Run) -> Option<Warning> {
+    let late = run.measure(<dyn Faults as Kind>::CARD.key, "late_time_outs")?;
+    let late = late.value() as u64;
+    (late > 0).then(|| {
+        let text = format!(
+            "{} that {} not answered in time kept the drive busy for longer than timeout_ms and failed at {} end: a drive is not free \
+             before it has ended a command",
+            counted(late, "command"),
+            if late == 1 { "was" } else { "were" },
+            if late == 1 { "its" } else { "their" }
+        );
+        Warning::new(WarningKind::LateTimeOuts, text).of_run(&run.label)
+    })
+}
+
+/// How many wrong blocks its drives brought and reported done.
+pub(crate) fn wrong_blocks(run: &Run) -> u64 {
+    let count = run.measure(<dyn Faults as Kind>::CARD.key, "wrong_blocks_read");
+    count.map_or(0, |count| count.value() as u64)
+}
+
+/// Whether anything went wrong on the drives of a run; `None` where nothing was to.
+pub(in crate::run) fn met_faults(run: &Run) -> Option<bool> {
+    let counts = run.measures.get(<dyn Faults as Kind>::CARD.key)?;
+    Some(counts.values().any(|number| number.value() > 0.0))
+}
+
+/// Since when a drive was gone.
+pub(super) fn gone_from(drive: DriveId, from: Instant) -> String {
+    match from.0 {
+        0 => format!("drive {} was gone from the begin on", drive.0),
+        from => format!(
+            "drive {} was gone from {} on",
+            drive.0,
+            seconds(from as f64 / 1e9)
+        ),
+    }
+}
+
+/// What no drive has told.
+fn wrong_reads(run: &Run) -> Option<Warning> {
+    let count = run.measure(<dyn Faults as Kind>::CARD.key, "wrong_reads")?;
+    let wrong = count.value() as u64;
+    (wrong > 0).then(|| {
+        let text = format!(
+            "{} of drives brought {} and were reported done, so no request was told",
+            counted(wrong, "read"),
+            counted(wrong_blocks(run), "wrong block")
+        );
+        Warning::new(WarningKind::WrongReads, text)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::Number;
+
+    #[test]
+    fn one_fault_of_many_kinds_is_one() {
+        let key = <dyn Faults as Kind>::CARD.key.to_owned();
+        let met = |counts: [u64; 2]| {
+            let counts = ["lost_writes", "wrong_reads"]
+                .map(str::to_owned)
+                .into_iter()
+                .zip(counts);
+            let counts = counts.map(|(name, count)| (name, Number::Count(count)));
+            let measures = [(key.clone(), counts.collect())].into();
+            met_faults(&Run {
+                measures,
+                ..Run::default()
+            })
+        };
+        assert_eq!(met([0, 1]), Some(true));
+        assert_eq!(met([0, 0]), Some(false));
+        assert_eq!(met_faults(&Run::default()), None);
+    }
+
+    #[test]
+    fn one_command_that_lasted_too_long_is_told_as_one() {
+        let told = |late: u64| {
+            let mut run = Run::default();
+            let counts = [("late_time_outs".to_owned(), Number::Count(late))];
+            run.measures.insert("faults".to_owned(), counts.into());
+            late_time_outs(&run).map(|warning| warning.text)
+        };
+        assert_eq!(told(0), None);
+        let one = told(1).expect("there is one");
+        assert!(one.starts_with("1 command that was not answered"), "{one}");
+        assert!(one.contains("failed at its end"), "{one}");
+        let two = told(2).expect("there are two");
+        assert!(
+            two.starts_with("2 commands that were not answered"),
+            "{two}"
+        );
+        assert!(two.contains("failed at their end"), "{two}");
+    }
+}
