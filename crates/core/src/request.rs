@@ -97,6 +97,15 @@ impl Timeline {
     pub fn service(&self) -> Duration {
         self.replied.since(self.started)
     }
+
+    /// So much of [`Timeline::service`] a part of its cost was. Where I/Os run side by side their costs add up to more than the time that goes by: then each part has its share of that.
+    pub fn of_service(&self, part: Duration) -> Duration {
+        let (all, service) = (self.cost.total(), self.service());
+        if all <= service {
+            return part;
+        }
+        Duration((u128::from(part.0) * u128::from(service.0) / u128::from(all.0)) as u64)
+    }
 }
 
 /// The answer to a request.
@@ -108,4 +117,30 @@ pub struct Reply {
     pub status: Status,
     /// When and at what cost.
     pub timeline: Timeline,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_requests_side_by_side_share_the_time_that_went_by() {
+        let timeline = |seek, rotation, replied| Timeline {
+            arrived: Instant(0),
+            started: Instant(10),
+            replied: Instant(replied),
+            cost: Cost {
+                seek: Duration(seek),
+                rotation: Duration(rotation),
+                ..Cost::default()
+            },
+        };
+        let waited = |timeline: Timeline| timeline.of_service(timeline.cost.rotation);
+        // One I/O, or one after the other, perhaps with time between.
+        assert_eq!(waited(timeline(30, 60, 100)), Duration(60));
+        assert_eq!(waited(timeline(30, 60, 200)), Duration(60));
+        // Two at a time: of 90 of both, two thirds are waits.
+        assert_eq!(waited(timeline(30, 60, 55)), Duration(30));
+        assert_eq!(waited(timeline(0, 0, 10)), Duration(0));
+    }
 }

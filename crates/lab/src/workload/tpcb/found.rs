@@ -33,7 +33,7 @@ pub(super) const MEASURES: &[Measure] = &[
     Measure::quantity(
         "commit_block_rotation_ms",
         "ms",
-        "how long a commit block waited for the platter, on average over the whole run",
+        "how long a commit block waited for the platter, on average over the whole run; where it took several I/Os side by side, the share of the time that went by which they spent so",
     ),
     Measure::quantity(
         "data_ms",
@@ -43,7 +43,7 @@ pub(super) const MEASURES: &[Measure] = &[
     Measure::quantity(
         "data_rotation_ms",
         "ms",
-        "how long a write of descriptor and data waited for the platter, on average over the whole run",
+        "how long a write of descriptor and data waited for the platter, on average over the whole run; where it took several I/Os side by side, the share of the time that went by which they spent so",
     ),
     Measure::count(
         "log_blocks",
@@ -138,7 +138,7 @@ impl Found {
         };
         writes.count += 1;
         writes.response += timeline.response();
-        writes.rotation += timeline.cost.rotation;
+        writes.rotation += timeline.of_service(timeline.cost.rotation);
     }
 
     pub(super) fn committed(&mut self, now: Instant, transactions: u64) {

@@ -278,6 +278,21 @@ fn a_log_that_skips_loses_less_to_the_platter() {
     }
 }
 
+/// Both copies of a write wait for their platters at the same time, so together for longer than it takes.
+#[test]
+fn copies_that_are_written_side_by_side_wait_no_longer_than_the_write_takes() {
+    let mirrored = served(DISK, "mirror:foreground=2", "transactions=50");
+    let alone = served(DISK, "linear", "transactions=50");
+    for write in ["commit_block", "data"] {
+        let [all, waits] = ["", "_rotation"].map(|part| format!("{write}{part}_ms"));
+        let [all, waits] = [mirrored.number(&all), mirrored.number(&waits)];
+        assert!(waits > 0.0 && waits < all, "{write}: {waits} of {all}");
+    }
+    // The later of two turns is waited for.
+    let took = |served: &Served| served.number("commit_block_ms");
+    assert!(took(&mirrored) >= took(&alone));
+}
+
 #[test]
 fn a_journal_has_the_first_of_two_drives_for_itself() {
     let capacity = 2_054_864;
