@@ -28,11 +28,9 @@ impl Failure {
         Failure::Input(format!("{}: {error}", path.display()))
     }
 
-    /// A mistake about drives: of the file that it names, if it names one, else of the command line.
+    /// A mistake about drives: of a drive's file, or of the command line.
     pub(crate) fn drive(error: &ConfigError) -> Failure {
-        let within = error.key.starts_with("drive ") && error.key.contains(".toml: ");
-        let value = error.value.as_deref().unwrap_or_default();
-        match within || error.key == "drive" && value.contains(".toml") {
+        match error.of_file {
             true => Failure::Input(error.to_string()),
             false => Failure::Usage(error.to_string()),
         }

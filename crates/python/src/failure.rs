@@ -19,7 +19,10 @@ pub(crate) enum Failure {
 
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Failure {
-        Failure::Config(error)
+        match error.of_file {
+            true => Failure::Input(error.to_string()),
+            false => Failure::Config(error),
+        }
     }
 }
 
@@ -66,7 +69,7 @@ fn allowed(why: &Refusal) -> String {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         match error {
-            RunError::Config(error) => Failure::Config(error),
+            RunError::Config(error) => Failure::from(error),
             RunError::Unfit(error) => Failure::Input(error.to_string()),
             RunError::Conservation { .. } => Failure::Check(error.to_string()),
             RunError::NothingMeasured { .. }

@@ -25,7 +25,10 @@ pub(crate) fn calibrate(args: &CalibrateArgs, control: &Control) -> Result<(), F
     check_options(args, target)?;
     let base = match &args.base {
         None => None,
-        Some(name) => Some((name.clone(), drive_text(name).map_err(Failure::usage)?)),
+        Some(name) => Some((
+            name.clone(),
+            drive_text(name).map_err(|error| Failure::drive(&error))?,
+        )),
     };
     // Opened before a probe of hours begins, so that a folder that cannot be written is found first.
     let target_file = destination(args)?;
@@ -183,7 +186,7 @@ fn failed(error: CalibrateError, cut_short: bool) -> Failure {
         error if cut_short => {
             Failure::Interrupted(format!("interrupted, and nothing is written: {error}"))
         }
-        CalibrateError::Base(error) => Failure::usage(error),
+        CalibrateError::Base(error) => Failure::drive(&error),
         error @ CalibrateError::Capacity { .. } => Failure::Usage(error.to_string()),
         error => Failure::Input(error.to_string()),
     }

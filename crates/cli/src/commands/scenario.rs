@@ -6,7 +6,6 @@ use nearslot_core::config::PartConfig;
 use nearslot_core::contract::Cache;
 use nearslot_core::registry::{ConfigError, Kind, Of};
 use nearslot_lab::given::Given;
-use nearslot_lab::grid::Vary;
 use nearslot_lab::scenario::{Load, Scenario, TraceLoad};
 use nearslot_trace::{FioWait, OpenOptions, Options, Span, Spread, TimeUnit, TraceTime};
 
@@ -69,25 +68,8 @@ impl Described {
         let file = self.file.as_ref();
         match file.filter(|_| !self.given.explains(self.scenario.parts.kinds(), error)) {
             Some(path) => Failure::file(path, error),
-            None if self.sets(error) => Failure::Usage(error.to_string()),
             None => Failure::drive(error),
         }
-    }
-
-    /// Whether a mistake about a drive is one of a knob that the command line sets, not one of its file.
-    fn sets(&self, error: &ConfigError) -> bool {
-        let is = |knob: &str| error.key.ends_with(&format!(": {knob}"));
-        let mut knobs = self.scenario.drive.knobs.iter();
-        let mut vary = self.given.vary.iter();
-        let varied = |vary: &Vary| match vary.key.strip_prefix("drive.") {
-            Some(knob) => is(knob),
-            None if vary.key == "drive" => vary.values.iter().any(|drive| {
-                let mut settings = drive.split(':').filter_map(|part| part.split_once('='));
-                settings.any(|(knob, _)| is(knob))
-            }),
-            None => false,
-        };
-        knobs.any(|(knob, _)| is(knob)) || vary.any(varied)
     }
 }
 

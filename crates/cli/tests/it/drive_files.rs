@@ -117,3 +117,31 @@ fn a_knob_without_effect_is_a_mistake_of_the_command_line() {
         assert!(output.status.success(), "{drive}: {}", told(&output));
     }
 }
+
+/// Who is wrong is not told by the name of the key: a file may have a key that the command line sets too.
+#[test]
+fn a_key_that_file_and_command_line_have_is_a_mistake_of_who_is_wrong() {
+    let desk = Desk::new();
+    let flash = nearslot_core::drive::catalog_text("nvme-tlc-1tb").expect("it is there");
+    let depth = flash
+        .lines()
+        .find(|line| line.starts_with("queue_depth"))
+        .expect("it has one");
+    let wrong = desk.file("wrong.toml", flash.replace(depth, "queue_depth = -3"));
+    let right = desk.file("right.toml", flash);
+    let load = ["--workload", "iometer:requests=100"];
+    for (file, knob, code, words) in [
+        (&wrong, "8", 3, "wrong.toml: queue_depth = -3"),
+        (&right, "-3", 2, "queue_depth = -3"),
+        (&right, "8", 0, ""),
+    ] {
+        let drive = format!("{}:queue_depth={knob}", word(file));
+        let output = nearslot(&[&["run"], &load[..], &["--drive", &drive]].concat());
+        assert!(told(&output).contains(words), "{drive}: {}", told(&output));
+        assert_eq!(output.status.code(), Some(code), "{}", told(&output));
+        let vary = format!("drive.queue_depth={knob},4");
+        let with = ["--drive", word(file), "--vary", &vary];
+        let output = nearslot(&[&["compare"], &load[..], &with].concat());
+        assert_eq!(output.status.code(), Some(code), "{}", told(&output));
+    }
+}

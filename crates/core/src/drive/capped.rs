@@ -59,6 +59,34 @@ pub struct CappedParameters {
     pub calibration: Option<toml::Table>,
 }
 
+impl CappedParameters {
+    fn check(&self) -> Result<(), ConfigError> {
+        let whole = |key: &str, value: u64, max: u64| {
+            if (1..=max).contains(&value) {
+                return Ok(());
+            }
+            let allowed = format!("1 to {max}");
+            Err(ConfigError::value(key, &value.to_string(), &allowed))
+        };
+        let ms = self.latency_ms;
+        if !(0.0001..=1e5).contains(&ms) {
+            let allowed = "0.0001 to 100000";
+            return Err(ConfigError::value("latency_ms", &ms.to_string(), allowed));
+        }
+        self.limits()?;
+        whole("capacity_blocks", self.capacity_blocks, CAPACITY_MAX)?;
+        whole("io_kib_max", self.io_kib_max, 1 << 30)
+    }
+
+    /// Of I/Os and of bytes.
+    fn limits(&self) -> Result<[Limit; 2], ConfigError> {
+        Ok([
+            self.iops.limit("iops", IO_TOKENS as f64)?,
+            self.mib.limit("mib", 1_048_576.0)?,
+        ])
+    }
+}
+
 /// A limit with credits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -181,36 +209,17 @@ struct CappedBlueprint {
 
 impl CappedBlueprint {
     fn read(table: &toml::Table, knobs: &Knobs) -> Result<CappedBlueprint, ConfigError> {
-        let parameters: CappedParameters = file::read(table)?;
-        let whole = |key: &str, value: u64, max: u64| {
-            if (1..=max).contains(&value) {
-                return Ok(value);
-            }
-            let allowed = format!("1 to {max}");
-            Err(ConfigError::value(key, &value.to_string(), &allowed))
-        };
-        let ms = parameters.latency_ms;
-        if !(0.0001..=1e5).contains(&ms) {
-            let allowed = "0.0001 to 100000";
-            return Err(ConfigError::value("latency_ms", &ms.to_string(), allowed));
-        }
-        let limits = [
-            parameters.iops.limit("iops", IO_TOKENS as f64)?,
-            parameters.mib.limit("mib", 1_048_576.0)?,
-        ];
+        let parameters = file::read_checked(table, CappedParameters::check)?;
+        let limits = parameters.limits()?;
         if limits.iter().all(|limit| limit.room == 0) {
             let allowed = "left out, as the drive's file has no credits";
             knobs.check_idle([&CREDITS_FULL].into_iter(), allowed)?;
         }
         Ok(CappedBlueprint {
-            capacity: Blocks(whole(
-                "capacity_blocks",
-                parameters.capacity_blocks,
-                CAPACITY_MAX,
-            )?),
-            latency: Duration::from_ms_f64(ms),
+            capacity: Blocks(parameters.capacity_blocks),
+            latency: Duration::from_ms_f64(parameters.latency_ms),
             cache: cache::measured(knobs, parameters.cache)?,
-            io_bytes_max: whole("io_kib_max", parameters.io_kib_max, 1 << 30)? << 10,
+            io_bytes_max: parameters.io_kib_max << 10,
             limits,
             full: knobs.number(CREDITS_FULL.name),
         })

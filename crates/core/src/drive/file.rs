@@ -21,7 +21,7 @@ use crate::registry::ConfigError;
 /// A key that `T` does not have, one that is missing, or a value that is not allowed there: the first such place.
 pub(super) fn read<T: DeserializeOwned>(table: &toml::Table) -> Result<T, ConfigError> {
     let root = Value::Table(table.clone());
-    T::deserialize(Node(&root)).map_err(ConfigError::from)
+    T::deserialize(Node(&root)).map_err(|refusal| ConfigError::from(refusal).of_file())
 }
 
 /// Reads a drive's file as a `T` and checks it. Types know less of a whole number than checks do: one that its type refuses is told with what the check of its key
@@ -34,7 +34,10 @@ pub(super) fn read_checked<T: DeserializeOwned>(
     check: impl Fn(&T) -> Result<(), ConfigError>,
 ) -> Result<T, ConfigError> {
     let refusal = match T::deserialize(Node(&Value::Table(table.clone()))) {
-        Ok(read) => return check(&read).map(|()| read),
+        Ok(read) => {
+            let checked = check(&read).map_err(ConfigError::of_file);
+            return checked.map(|()| read);
+        }
         Err(refusal) => refusal,
     };
     let told = refusal.most.into_iter().flat_map(|most| [0, most]);
@@ -45,7 +48,7 @@ pub(super) fn read_checked<T: DeserializeOwned>(
         (error.key == refusal.place).then_some(error.allowed)
     });
     let told = told.last();
-    let mut error = ConfigError::from(refusal);
+    let mut error = ConfigError::from(refusal).of_file();
     if let Some(told) = told {
         error.allowed = match told.starts_with("a whole number") {
             true => told,

@@ -170,7 +170,7 @@ fn unreadable(name: &str, text: &str, error: &toml::de::Error) -> ConfigError {
     let line = text.lines().nth(number).unwrap_or_default().trim();
     let key = format!("drive {name}: line {}", number + 1);
     let allowed = format!("TOML, such as `rpm = 7200`; {}", error.message());
-    ConfigError::value(&key, line, &allowed)
+    ConfigError::value(&key, line, &allowed).of_file()
 }
 
 /// The kind that a drive's file names.
@@ -184,14 +184,14 @@ pub fn kind_of(name: &str, table: &toml::Table) -> Result<&'static Kind, ConfigE
         let found = table.get("kind").map(toml::Value::to_string);
         let allowed = format!("one of {}", names.join(", "));
         let found = found.as_deref().unwrap_or("missing");
-        return Err(ConfigError::value(&key, found, &allowed));
+        return Err(ConfigError::value(&key, found, &allowed).of_file());
     };
     let found = KINDS.iter().find(|kind| kind.name == word);
     found.copied().ok_or_else(|| {
         let allowed = format!("one of {}", names.join(", "));
         ConfigError {
             nearest: nearest(word, &names),
-            ..ConfigError::value(&key, word, &allowed)
+            ..ConfigError::value(&key, word, &allowed).of_file()
         }
     })
 }

@@ -30,11 +30,9 @@ struct NullBlueprint {
     service: Duration,
 }
 
-impl NullBlueprint {
-    fn read(table: &toml::Table, knobs: &Knobs) -> Result<NullBlueprint, ConfigError> {
-        cache::chosen(knobs, &[WriteCache::Off], "as the drive has no cache")?;
-        let parameters: Parameters = file::read(table)?;
-        let capacity = parameters.capacity_blocks;
+impl Parameters {
+    fn check(&self) -> Result<(), ConfigError> {
+        let capacity = self.capacity_blocks;
         if !(1..=CAPACITY_MAX).contains(&capacity) {
             let allowed = format!("a whole number from 1 to {CAPACITY_MAX}");
             return Err(ConfigError::value(
@@ -43,7 +41,7 @@ impl NullBlueprint {
                 &allowed,
             ));
         }
-        let us = parameters.service_us;
+        let us = self.service_us;
         if !(0.001..=1e9).contains(&us) {
             return Err(ConfigError::value(
                 "service_us",
@@ -51,7 +49,15 @@ impl NullBlueprint {
                 "0.001 to 1e9",
             ));
         }
-        let service = Duration::from_ms_f64(us / 1_000.0);
+        Ok(())
+    }
+}
+
+impl NullBlueprint {
+    fn read(table: &toml::Table, knobs: &Knobs) -> Result<NullBlueprint, ConfigError> {
+        cache::chosen(knobs, &[WriteCache::Off], "as the drive has no cache")?;
+        let parameters = file::read_checked(table, Parameters::check)?;
+        let service = Duration::from_ms_f64(parameters.service_us / 1_000.0);
         Ok(NullBlueprint {
             capacity: Blocks(parameters.capacity_blocks),
             service,

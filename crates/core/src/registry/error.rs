@@ -11,7 +11,9 @@ pub struct ConfigError {
     /// What is allowed.
     pub allowed: String,
     /// The nearest thing that would have been right.
-    pub nearest: Option<String>,
+    pub nearest: Option<Box<str>>,
+    /// Whether a drive's file is wrong; else what is said beside it, or where there is none.
+    pub of_file: bool,
 }
 
 impl ConfigError {
@@ -22,6 +24,7 @@ impl ConfigError {
             value: Some(value.to_owned()),
             allowed: allowed.to_owned(),
             nearest: None,
+            of_file: false,
         }
     }
 
@@ -36,6 +39,7 @@ impl ConfigError {
             value: None,
             allowed,
             nearest: nearest(name, known),
+            of_file: false,
         }
     }
 
@@ -43,6 +47,14 @@ impl ConfigError {
     pub fn with_value(mut self, value: &str) -> ConfigError {
         self.value = Some(value.to_owned());
         self
+    }
+
+    /// The same as a mistake of a drive's file.
+    pub fn of_file(self) -> ConfigError {
+        ConfigError {
+            of_file: true,
+            ..self
+        }
     }
 
     fn text(&self) -> String {
@@ -58,14 +70,14 @@ impl ConfigError {
 }
 
 /// The known name nearest to a mistyped one, if any is near.
-pub fn nearest(name: &str, known: &[&str]) -> Option<String> {
+pub fn nearest(name: &str, known: &[&str]) -> Option<Box<str>> {
     let scored = known
         .iter()
         .map(|k| (strsim::damerau_levenshtein(name, k), *k));
     let (distance, best) = scored.min_by_key(|(distance, _)| *distance)?;
     // In a short name two letters are most of it.
     let near = distance <= 1.max(name.len() / 3) || best.starts_with(name);
-    near.then(|| best.to_owned())
+    near.then(|| best.into())
 }
 
 #[cfg(test)]

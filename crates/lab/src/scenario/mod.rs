@@ -277,6 +277,7 @@ pub fn drive_text(name: &str) -> Result<String, ConfigError> {
                 &format!("{name} ({error})"),
                 "a readable TOML file",
             )
+            .of_file()
         });
     }
     if name == AUTO {

@@ -105,12 +105,12 @@ impl HddBlueprint {
         }
         let cache = HddBlueprint::choose_cache(&mut parameters, knobs)?;
         let mut blueprint = match knobs.choice("model") {
-            "mechanical" => HddBlueprint::mechanical(&parameters),
+            "mechanical" => HddBlueprint::mechanical(&parameters).map_err(ConfigError::of_file),
             "complete" if parameters.buffer.is_none() => {
                 let allowed = "mechanical, as the drive's file has no [buffer]";
                 Err(ConfigError::value("model", "complete", allowed))
             }
-            _ => HddBlueprint::new(&parameters),
+            _ => HddBlueprint::new(&parameters).map_err(ConfigError::of_file),
         }?;
         if blueprint.firmware.is_some() {
             let allowed =
