@@ -358,10 +358,8 @@ impl Names<'_> {
     }
 
     fn winner(&self, ranking: &Ranking, best: &Rank) -> (String, Vec<String>) {
-        let decided = |rank: &&Rank| word(rank) != Some(Word::TooFew);
-        let next = ranking.ranks[1..].iter().find(decided);
-        let next = next.expect("a choice wins over one that has an interval");
-        let (second, is_next) = (next, next.run);
+        let (next, beside) = (next(ranking), beside(ranking));
+        let is_next = next.run;
         let untold = self.untold(ranking);
         let lead = next.against_best.as_ref().and_then(|next| next.ci95_ms);
         let next = match (next.ratio_to_best, lead) {
@@ -375,21 +373,14 @@ impl Names<'_> {
         };
         let (who, mean) = (self.choice(best), number(best.response_ms_mean));
         let lead = self.lead_over_baseline(ranking, best);
-        let wins = wins(match lead {
-            Some(_) => base_ratio(ranking),
-            None => second.ratio_to_best,
-        });
+        let (wins, but) = (wins(beside.ratio_to_best), self.but(best, beside));
         match lead {
             Some(lead) => {
-                let base = ranking.ranks.iter();
-                let mut base = base.filter(|rank| Some(rank.run) == ranking.baseline);
-                let but = self.but(best, base.next().unwrap_or(best));
                 let detail = (ranking.baseline != Some(is_next)).then(|| capital(&next) + ".");
                 let headline = format!("{who} {wins}: {mean} ms on average, {lead}{but}{untold}.");
                 (headline, detail.into_iter().collect())
             }
             None => {
-                let but = self.but(best, second);
                 let headline = format!("{who} {wins}: {mean} ms on average; {next}{but}{untold}.");
                 (headline, Vec::new())
             }
@@ -450,7 +441,7 @@ impl Names<'_> {
             let (tells, open) = match self.lead(ranking) {
                 Lead::Wins(best) => {
                     let choice = best.choice.as_str();
-                    let verb = wins(beaten(choice, ranking, baseline));
+                    let verb = wins(beside(ranking).ratio_to_best);
                     push(&mut winners, (choice, verb), ranking);
                     continue;
                 }
@@ -524,17 +515,10 @@ impl Names<'_> {
 
     /// What limits wins under several loads: where the tail is longer, and where a queue may grow.
     fn but_at(&self, winner: &str, won: &[&Ranking], baseline: Option<&str>) -> String {
-        let other = |ranking: &Ranking| match ranking.baseline {
-            Some(run) if Some(winner) != baseline => run,
-            _ => ranking.ranks[1].run,
-        };
         let at = |is: &dyn Fn(&Run, &Run) -> bool| {
             let pair = |ranking: &Ranking| {
-                let best = self.run(&ranking.ranks[0]);
-                let other = other(ranking);
-                let mut ranks = ranking.ranks.iter();
-                let compared = ranks.any(|rank| rank.run == other && serves(rank));
-                is(best, if compared { self.judged[other].0 } else { best })
+                let (best, other) = (self.run(&ranking.ranks[0]), beside(ranking));
+                is(best, if serves(other) { self.run(other) } else { best })
             };
             let loads = won.iter().filter(|ranking| pair(ranking));
             let loads = loads.map(|ranking| self.short(Role::Load, &ranking.load).to_owned());
@@ -563,14 +547,18 @@ impl Names<'_> {
     }
 
     /// How much faster the winner is than the baseline, load by load; than the next where it is the baseline itself.
-    fn ratios(&self, winner: &str, won: &[&Ranking], baseline: Option<&str>) -> String {
-        let found: Vec<(&Ranking, f64)> = won
-            .iter()
-            .filter_map(|ranking| Some((*ranking, beaten(winner, ranking, baseline)?)))
-            .collect();
-        let than = match baseline {
-            Some(baseline) if baseline != winner => self.short(Role::Choice, baseline).to_owned(),
-            _ => "the next".to_owned(),
+    fn ratios<'r>(&self, winner: &str, won: &[&'r Ranking], baseline: Option<&str>) -> String {
+        let over_base = baseline.filter(|baseline| *baseline != winner);
+        let ratio = |ranking: &&'r Ranking| {
+            let other = beside(ranking);
+            let told = over_base.is_none() || Some(other.run) == ranking.baseline;
+            let ratio = other.ratio_to_best.filter(|_| told && baseline.is_some());
+            Some((*ranking, ratio?))
+        };
+        let found: Vec<(&Ranking, f64)> = won.iter().filter_map(ratio).collect();
+        let than = match over_base {
+            Some(baseline) => self.short(Role::Choice, baseline).to_owned(),
+            None => "the next".to_owned(),
         };
         if found.is_empty() {
             return String::new();
@@ -655,13 +643,19 @@ fn base_ratio(ranking: &Ranking) -> Option<f64> {
         .ratio_to_best
 }
 
-/// How many times as long as the winner whoever is told beside it takes.
-fn beaten(winner: &str, ranking: &Ranking, baseline: Option<&str>) -> Option<f64> {
-    match ranking.baseline {
-        Some(_) if Some(winner) != baseline => base_ratio(ranking),
-        Some(_) => ranking.ranks[1].ratio_to_best,
-        None => None,
-    }
+/// The next behind the winner that can be told from it.
+fn next(ranking: &Ranking) -> &Rank {
+    let decided = |rank: &&Rank| word(rank) != Some(Word::TooFew);
+    let next = ranking.ranks[1..].iter().find(decided);
+    next.expect("a choice wins over one that has an interval")
+}
+
+/// Who is told beside the winner: the baseline where that surely is slower, else the next.
+fn beside(ranking: &Ranking) -> &Rank {
+    let is_base = |rank: &&Rank| Some(rank.run) == ranking.baseline;
+    let base = ranking.ranks[1..].iter().find(is_base);
+    let slower = base.filter(|rank| word(rank) == Some(Word::Slower));
+    slower.unwrap_or_else(|| next(ranking))
 }
 
 /// What is said of a choice that surely is faster than the one told beside it, which takes so many times as long. If that is hardly slower, it is no win that

@@ -16,6 +16,7 @@ use nearslot_core::stack::{Action, Input};
 use crate::contents::load;
 use crate::contents::rig::Rig;
 use crate::contents::setups::{DRIVES, SETUPS, Setup};
+use crate::support::number;
 
 /// What drives tell.
 const TOLD: &[&str] = &[
@@ -417,7 +418,7 @@ fn copies_on_drives_with_a_queue_are_the_same_twice() {
         "injected:latent_per_tib=8000000:latent_run_blocks=3:latent_within_s=15:latent_mend=false:tries_ms=5:\
          timeout_share=0.05:timeout_ms=30:lost_share=0.01:rot_per_tib=8000000:rot_within_s=15",
     ];
-    let lives = std::env::var("NEARSLOT_LIVES").map_or(6, |lives| lives.parse().unwrap());
+    let lives = number("NEARSLOT_LIVES", 6);
     let mut repeated = 0;
     for life_number in 0..lives {
         let place = ["sr_array:ds=1:dr=2", "sr_array:ds=1:dr=3", "mirror:disks=2"]

@@ -16,13 +16,14 @@ use crate::contents::failing::{Failing, Slip, written};
 use crate::contents::load;
 use crate::contents::rig::Rig;
 use crate::contents::setups::{SETUPS, Setup};
+use crate::support::number;
 
 /// Bursts in a life.
 const ROUNDS: u64 = 3;
 
 /// So many instants of each drive of each setup in the tests of every day; `NEARSLOT_INSTANTS` says another number.
 fn instants() -> u64 {
-    std::env::var("NEARSLOT_INSTANTS").map_or(2, |count| count.parse().expect("a number"))
+    number("NEARSLOT_INSTANTS", 2)
 }
 
 /// Drives with a place, of all.

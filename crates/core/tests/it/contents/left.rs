@@ -13,6 +13,7 @@ use crate::contents::failing::{Slip, written};
 use crate::contents::load;
 use crate::contents::rig::Rig;
 use crate::contents::setups::{SETUPS, Setup};
+use crate::support::number;
 
 /// How often a command of a drive that is left fails.
 const FAILS: f64 = 0.08;
@@ -31,7 +32,7 @@ struct Tally {
 
 /// So many lives of each setup in the tests of every day; `NEARSLOT_LIVES` says another number.
 pub(crate) fn lives() -> u64 {
-    std::env::var("NEARSLOT_LIVES").map_or(1, |lives| lives.parse().expect("a number"))
+    number("NEARSLOT_LIVES", 1)
 }
 
 /// All volumes with copies on different drives, each so often, with another drive gone each time.

@@ -15,6 +15,7 @@ mod silent;
 mod two_logs;
 mod world;
 
+use crate::support::number;
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
 use nearslot_core::contract::{Placement, Scheduler};
 use nearslot_core::registry::VolumeError;
@@ -39,15 +40,6 @@ fn events_per_cut() -> u64 {
 /// What the load and the losses of power cuts follow from; `make soak` sets another one each time.
 fn seed() -> u64 {
     number("NEARSLOT_CUT_SEED", 0)
-}
-
-/// A number from the environment.
-fn number(variable: &str, default: u64) -> u64 {
-    let Ok(text) = std::env::var(variable) else {
-        return default;
-    };
-    let value = text.parse().ok().filter(|value| *value > 0);
-    value.unwrap_or_else(|| panic!("{variable}={text} is no number above 0"))
 }
 
 /// A volume, and if its map is in a log with NVRAM, the same with a log that is at home on its drive.

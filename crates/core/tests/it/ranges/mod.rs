@@ -27,7 +27,7 @@ use nearslot_core::units::Instant;
 use self::client::{Client, Habits};
 use crate::conformance::drives::SSD;
 use crate::queues::rig::{CONTIGUOUS, Rig};
-use crate::support::{DISK, NULL, blueprint, complete_disk, scheduler};
+use crate::support::{DISK, NULL, blueprint, complete_disk, number, scheduler};
 use nearslot_core::offer::{Offer, Refused};
 use nearslot_core::units::Blocks;
 use std::sync::Arc;
@@ -40,8 +40,7 @@ fn schedulers() -> impl Iterator<Item = &'static str> {
 
 /// Requests of each run; more than a million in all with `NEARSLOT_RANGE_WRITES=8000`.
 fn requests() -> u64 {
-    let told = std::env::var("NEARSLOT_RANGE_WRITES").ok();
-    told.map_or(1_000, |told| told.parse().expect("a number"))
+    number("NEARSLOT_RANGE_WRITES", 1_000)
 }
 
 #[test]

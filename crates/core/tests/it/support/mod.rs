@@ -350,3 +350,12 @@ impl Rig {
         assert_eq!(self.scheduler.is_empty(), self.waiting.is_empty());
     }
 }
+
+/// A number above 0 from the environment.
+pub(crate) fn number(variable: &str, default: u64) -> u64 {
+    let Ok(text) = std::env::var(variable) else {
+        return default;
+    };
+    let value = text.parse().ok().filter(|value| *value > 0);
+    value.unwrap_or_else(|| panic!("{variable}={text} is no number above 0"))
+}
