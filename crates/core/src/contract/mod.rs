@@ -631,6 +631,12 @@ pub trait Drive: Send {
         Owed::default()
     }
 
+    /// How often all of what it does by itself in rounds while it serves has come round since the run began, in thousandths; nothing as long as it does no such thing.
+    /// A run that is shorter than a round has seen some of what the drive is like, not all.
+    fn rounds_permille(&self) -> Option<u64> {
+        None
+    }
+
     /// Commands so far that were longer than every command whose time was measured; for models made of measured times.
     fn extrapolated(&self) -> &[Extrapolated] {
         &[]

@@ -458,6 +458,10 @@ impl Drive for QueuedDrive {
         self.drive.owes(now)
     }
 
+    fn rounds_permille(&self) -> Option<u64> {
+        self.drive.rounds_permille()
+    }
+
     fn extrapolated(&self) -> &[Extrapolated] {
         self.drive.extrapolated()
     }

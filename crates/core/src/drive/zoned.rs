@@ -506,6 +506,10 @@ impl Drive for ZonedDrive {
         self.inner.owes(now)
     }
 
+    fn rounds_permille(&self) -> Option<u64> {
+        self.inner.rounds_permille()
+    }
+
     fn extrapolated(&self) -> &[Extrapolated] {
         self.inner.extrapolated()
     }

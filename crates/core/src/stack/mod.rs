@@ -513,6 +513,11 @@ impl Stack {
         self.shape.copy_unit
     }
 
+    /// Whether the placement does anything in spare time.
+    pub fn uses_spare_time(&self) -> bool {
+        self.shape.spare_time
+    }
+
     /// Writes so far that begin or end within a chunk of the placement, and waited for another write of that chunk.
     pub fn held_in_chunks(&self) -> u64 {
         self.hazards.held()

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::answer::Answer;
-use super::axis::Axis;
+use super::axis::{Axis, Find};
+use super::filling::ROUNDS;
 use super::limit::{self, Parts};
 use super::search::{Boundary, Search};
 use super::{Against, Outcome, Reached, Reading, SHOWN_FROM, Shares, Tried, Word};
@@ -67,16 +68,16 @@ impl Choice {
             judged(objectives, &finished.estimates, &run.label)?
         };
         let filling = finished.filling.filter(|_| !ended_early);
+        let rounds = self.too_seldom(finished.rounds);
         let queue_growth_rps = run.queue_growth_rps.or(self.overfills(filling));
         if queue_growth_rps.is_some() {
             // Response times tell how long the load is.
             answer = Answer::FAILS;
             readings.fill(Reading::default());
-        } else if filling.is_some() {
+        } else if filling.is_some() || rounds.is_some() {
             answer = answer.not_steady();
         }
-        let enough = |onset: Onset| onset.share >= SHOWN_FROM;
-        let shown = finished.onset.is_none_or(enough) || !answer.estimate;
+        let shown = is_enough(finished.onset) || !answer.estimate;
         let tried = Tried {
             at: self.axis.values[at],
             word: match shown {
@@ -93,6 +94,7 @@ impl Choice {
             onset: finished.onset,
             queue_growth_rps,
             filling,
+            rounds,
             requests: run.requests,
             failed: run.failed.values().sum(),
             wrong_blocks: wrong_blocks(run),
@@ -109,6 +111,17 @@ impl Choice {
         }
         self.tried.insert(at, tried);
         Ok(())
+    }
+
+    /// How often drives came round with what they do by themselves, if that was too seldom. Then what is sure is looked for no more where no run tells it: the harder a setting
+    /// the shorter the run, and of more drives each writes less.
+    fn too_seldom(&mut self, rounds: Option<f64>) -> Option<f64> {
+        let rounds = rounds.filter(|rounds| *rounds < ROUNDS)?;
+        self.search.leave_possibly();
+        if self.axis.find == Find::Drives {
+            self.search.leave_surely();
+        }
+        Some(rounds)
     }
 
     /// By how much a second the caches of drives fill, if that surely is more than these write. A load that waits for answers comes more slowly when they are full, and
@@ -210,6 +223,11 @@ impl Choice {
             ..reached
         }
     }
+}
+
+/// Whether enough of a run came after its faults had begun.
+fn is_enough(onset: Option<Onset>) -> bool {
+    onset.is_none_or(|onset| onset.share >= SHOWN_FROM)
 }
 
 /// For each objective that is missed, what every batch had of misses, or its mean.

@@ -1,43 +1,71 @@
-//! What is said of runs whose drives had not yet written what they had answered, by more and more as long as requests came.
+//! What is said of runs that were too short for what their drives do: the caches had not yet written what they had answered, or flash had not collected often enough.
 //!
-//! An open load then is more than the drives can do: with more requests, when the write caches are full, the queue grows. A load that waits for answers comes more slowly then, and a disk
+//! An open load that fills caches is more than the drives can do: with more requests, when the write caches are full, the queue grows. A load that waits for answers comes more slowly then, and a disk
 //! that chooses the order in which it writes does so the faster the more it has, so nothing is sure of such a setting.
+//!
+//! Flash that collects what was overwritten is slower and faster by turns, as its planes move more or less before they erase a block: a round is over when each has
+//! collected one. All planes begin the first at the same time, and of a part of one round no interval tells what the next is like. So nothing is sure before there are [`ROUNDS`].
 
 use super::names::{name, position};
 use super::{Capacity, Reached, Tried};
 use crate::measure::Filling;
-use crate::number::grouped;
+use crate::number::{grouped, number};
+
+/// How often drives have to come round with what they do by themselves, so that a run tells what they are like: the second round tells whether the first was like others.
+pub(super) const ROUNDS: f64 = 2.0;
 
 /// Why all objectives fail at a setting under an open load: the queue grows, or what hides that it would.
 pub(super) fn why_it_grows(tried: &Tried) -> String {
-    match tried.filling {
+    match &tried.filling {
         None => {
             "the queue grows as long as requests come, whatever the response times are".to_owned()
         }
         Some(filling) => format!(
-            "the drives write less than comes: their write caches fill as long as requests come{}; then the queue grows, whatever the response times are before",
-            full(filling)
+            "the drives write less than comes ({}): once the caches are full the queue grows, whatever the response times are before",
+            filling.seen()
         ),
     }
 }
 
-/// For each choice of which the numbers that are told are those of write caches that fill, that nothing is sure there.
+/// For each choice of which the numbers that are told are those of write caches that hide the drives, or of a part of what flash does, that nothing is sure there.
 pub(super) fn not_steady(capacity: &Capacity) -> Vec<String> {
     let told = |found: &Reached| {
         let tried = found.shown()?;
-        let filling = tried.filling.filter(|_| tried.queue_growth_rps.is_none())?;
+        if tried.queue_growth_rps.is_some() {
+            return None;
+        }
+        let why = match (&tried.filling, tried.rounds) {
+            (Some(filling), _) => hidden(filling),
+            (None, Some(rounds)) => collecting(rounds, tried.requests),
+            (None, None) => return None,
+        };
         Some(format!(
-            "Under {} the drives are not steady {}: their write caches fill as long as requests come{}, so nothing is sure there before there are more requests.",
+            "Under {} the drives are not steady {}: {why}.",
             name(capacity, found),
             position(capacity.find, tried.at),
-            full(filling)
         ))
     };
     capacity.choices.iter().filter_map(told).collect()
 }
 
-fn full(filling: Filling) -> String {
-    filling.full_after.map_or_else(String::new, |requests| {
-        format!(" and are full after about {} of them", grouped(requests))
-    })
+fn hidden(filling: &Filling) -> String {
+    format!(
+        "{}, so nothing is sure there before there are more requests",
+        filling.seen()
+    )
+}
+
+/// What flash had collected in a run of so many requests.
+fn collecting(rounds: f64, requests: u64) -> String {
+    let needed = match rounds > 0.0 {
+        true => format!(
+            " about {} requests",
+            grouped((requests as f64 * ROUNDS / rounds) as u64)
+        ),
+        false => " more requests".to_owned(),
+    };
+    format!(
+        "each plane of the flash has collected {} blocks on average during the run, and less than {ROUNDS} tell nothing sure of those to come, so nothing is sure there before there are{needed}",
+        number(rounds)
+    )
 }

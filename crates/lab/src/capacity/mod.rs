@@ -255,9 +255,12 @@ pub struct Tried {
     pub utilisation_max: f64,
     /// By how many requests a second the queue grew, if it did; of an open load with what drives had answered and not yet written.
     pub queue_growth_rps: Option<f64>,
-    /// Write caches of drives that filled as long as requests came.
+    /// Write caches of drives that hide how fast these write.
     #[serde(skip)]
     filling: Option<Filling>,
+    /// How often flash came round with its collection, if that was too seldom.
+    #[serde(skip)]
+    rounds: Option<f64>,
     /// Requests that were simulated; fewer than there are if the run ended because an objective was surely missed.
     pub requests: u64,
     /// Of these, requests that failed. They miss an objective on a percentile; a mean is of the others.

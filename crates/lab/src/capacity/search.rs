@@ -33,6 +33,9 @@ pub(super) struct Search {
     /// Settings that are tried at a time.
     width: usize,
     tried: BTreeMap<i64, Answer>,
+    /// Whether it is looked for where the objective surely holds, and where it surely fails.
+    seeks_surely: bool,
+    seeks_possibly: bool,
 }
 
 /// Between which two settings a boundary lies.
@@ -77,7 +80,19 @@ impl Search {
             step,
             width,
             tried: BTreeMap::new(),
+            seeks_surely: true,
+            seeks_possibly: true,
         }
+    }
+
+    /// No easier setting is surer: where the objective surely holds is not looked for.
+    pub(super) fn leave_surely(&mut self) {
+        self.seeks_surely = false;
+    }
+
+    /// No harder setting is surer: where the objective surely fails is not looked for.
+    pub(super) fn leave_possibly(&mut self) {
+        self.seeks_possibly = false;
     }
 
     /// A setting was tried.
@@ -99,8 +114,12 @@ impl Search {
         if !estimate.is_empty() {
             return estimate;
         }
-        let mut outer = self.inside(SURELY, 1);
-        outer.extend(self.inside(POSSIBLY, 1));
+        let mut outer = Vec::new();
+        for (seeks, sense) in [(self.seeks_surely, SURELY), (self.seeks_possibly, POSSIBLY)] {
+            if seeks {
+                outer.extend(self.inside(sense, 1));
+            }
+        }
         outer.dedup();
         outer
     }
@@ -257,6 +276,27 @@ mod tests {
             assert_eq!(found.surely, scanned(range, truth.0));
             assert_eq!(found.estimate, scanned(range, truth.1));
             assert_eq!(found.possibly, scanned(range, truth.2));
+        }
+    }
+
+    #[test]
+    fn what_no_setting_is_sure_of_is_not_looked_for() {
+        for (surely, possibly) in [(true, false), (false, true)] {
+            let mut search = Search::new((0, 1_000), 500, 1, 1);
+            if surely {
+                search.leave_surely();
+            }
+            if possibly {
+                search.leave_possibly();
+            }
+            while let [setting, ..] = *search.next() {
+                search.learn(setting, answer(setting, (100, 400, 900)));
+            }
+            let found = search.found();
+            let narrow = |boundary: Boundary| boundary.fails == boundary.holds.map(|at| at + 1);
+            assert!(narrow(found.estimate));
+            assert_eq!(narrow(found.surely), !surely);
+            assert_eq!(narrow(found.possibly), !possibly);
         }
     }
 

@@ -70,9 +70,14 @@ impl Measured {
         self.recorder.telling().noted[0].at
     }
 
-    /// Write caches of drives that filled as long as requests came, if the queue itself did not grow.
-    pub(crate) fn filling(&self) -> Option<Filling> {
-        self.recorder.telling().filling()
+    /// Write caches that hide how fast the drives write, if the queue did not grow; `waits` if the load waits for answers.
+    pub(crate) fn filling(&self, waits: bool) -> Option<Filling> {
+        self.recorder.telling().filling(waits)
+    }
+
+    /// Whether the queue grew in write caches of drives before it did itself.
+    pub(crate) fn grew_in_caches(&self) -> bool {
+        self.recorder.telling().grew_in_caches()
     }
 
     /// Requests of the warm-up that took far longer than all that were measured, if there are any.

@@ -24,6 +24,7 @@ pub(crate) mod flight;
 mod free_space;
 pub(crate) mod group;
 mod interval;
+mod levels;
 mod measured;
 pub(crate) mod recovery;
 pub mod series;
@@ -46,9 +47,11 @@ use nearslot_core::units::{Blocks, Duration, Instant};
 pub use basis::Basis;
 pub use interval::half_width;
 pub(crate) use interval::{Estimate, TooFew, standard_error, times, weighted};
+pub(crate) use levels::Filling;
 pub(crate) use measured::Measured;
 
 use self::busy::{Busy, is_spare};
+use self::levels::{LEVELS, Level, Levels, Owing};
 use self::series::Timeseries;
 use crate::outcome::Run;
 use crate::sim::Observer;
@@ -88,19 +91,9 @@ fn seconds(span: Duration) -> f64 {
     span.0 as f64 / 1e9
 }
 
-/// A queue that takes less than this share of what comes is not said to grow.
-const GROWTH_MIN: f64 = 0.02;
-/// Nor is one shorter than this.
-const GROWTH_QUEUE_MIN: u64 = 64;
 /// Behind the instant at which faults begin, growth is looked at if at least one in so many of the measured requests arrives there: of
 /// a few at the end nothing is learnt.
 const BEHIND_SHARE: u64 = 8;
-/// Drives that choose the order in which they write owe more for a while, until they have their choice. That is told if what they owe at last is at least one in so many
-/// of the writes that came: of fewer, what was measured hardly depends on them.
-const SORTED_SHARE: u64 = 5;
-/// Arrivals at which the length of the queue is noted.
-const LEVELS: usize = 5;
-
 /// Times of one class of requests.
 #[derive(Clone)]
 struct Recorded {
@@ -121,117 +114,6 @@ impl Default for Recorded {
             service: Histogram::default(),
             failed: [0; BATCHES],
         }
-    }
-}
-
-/// The length of the queue at an arrival. Flushes and discards are in no queue of a scheduler, and are not counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Level {
-    at: Instant,
-    /// Reads and writes that are in the system.
-    waiting: u64,
-    owed: Owing,
-    /// Reads and writes that have come so far.
-    came: u64,
-}
-
-/// Writes that drives have answered and not yet written, in requests of the load. One may be several on the drives, as copies and parity are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Owing {
-    writes: u64,
-    /// How many their caches have room for, if that is known.
-    cache_size: Option<u64>,
-    /// Whether some of the drives choose the order in which they write.
-    sorts: bool,
-    /// Writes that have come so far.
-    of: u64,
-}
-
-/// Write caches of drives that fill as long as requests come.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Filling {
-    /// By how many requests a second.
-    pub(crate) rps: f64,
-    /// How many requests it would take to fill them, if that is known.
-    pub(crate) full_after: Option<u64>,
-    /// Whether that may end by itself, as drives that choose the order in which they write do so the faster the more they have.
-    pub(crate) may_end: bool,
-}
-
-/// The length of the queue at some arrivals, from one of them to the last.
-#[derive(Clone, Copy, Debug, Default)]
-struct Levels {
-    noted: [Level; LEVELS],
-    count: usize,
-    /// The number of the request at whose arrival the first is noted, and of that at which the next is.
-    first: u64,
-    next: u64,
-}
-
-impl Levels {
-    /// From the request with this number on.
-    fn from(first: u64) -> Levels {
-        Levels {
-            first,
-            next: first,
-            ..Levels::default()
-        }
-    }
-
-    /// Notes the length of the queue at an arrival; `requests` come in all.
-    fn note(&mut self, level: Level, requests: u64) {
-        self.noted[self.count] = level;
-        self.count += 1;
-        let others = u128::from((requests - self.first).saturating_sub(1));
-        let next = others * self.count as u128 / (LEVELS - 1) as u128;
-        let over = self.count == LEVELS;
-        self.next = if over {
-            u64::MAX
-        } else {
-            self.first + next as u64
-        };
-    }
-
-    /// By how many reads and writes a second it grew, if it grew all the time.
-    fn growth_rps(&self) -> Option<f64> {
-        self.growth(|level| level.waiting)
-    }
-
-    /// What drives owe, if the queue did not grow by itself but did with that.
-    fn filling(&self) -> Option<Filling> {
-        let rps = self.growth(|level| level.waiting + level.owed.writes)?;
-        let [.., last] = self.noted;
-        if last.owed.sorts && last.owed.writes * SORTED_SHARE < last.owed.of {
-            return None;
-        }
-        // One that is nearly full has nothing to tell of that.
-        let size = last
-            .owed
-            .cache_size
-            .filter(|size| last.owed.writes * 10 < size * 9);
-        let times = size.map(|size| size as f64 / last.owed.writes.max(1) as f64);
-        self.growth_rps().is_none().then_some(Filling {
-            rps,
-            full_after: times.map(|times| (times * last.came as f64) as u64),
-            may_end: last.owed.sorts,
-        })
-    }
-
-    /// By how much a second something at all levels grew, if it grew from each to the next.
-    fn growth(&self, of: fn(&Level) -> u64) -> Option<f64> {
-        // Fewer arrivals than levels tell nothing.
-        if self.count < LEVELS {
-            return None;
-        }
-        let grew = |pair: &[Level]| {
-            let least = GROWTH_MIN * (pair[1].came - pair[0].came) as f64;
-            of(&pair[1]) as f64 - of(&pair[0]) as f64 >= least.max(1.0)
-        };
-        let [first, .., last] = self.noted;
-        let seconds = last.at.since(first.at).0 as f64 / 1e9;
-        let long = of(&last) >= GROWTH_QUEUE_MIN && seconds > 0.0;
-        let grows = long && self.noted.windows(2).all(grew);
-        grows.then(|| (of(&last) - of(&first)) as f64 / seconds)
     }
 }
 
@@ -465,7 +347,7 @@ impl Recorder {
     }
 
     /// How many writes of the load the drives owe.
-    fn owing(&self, now: Instant, drives: &[Box<dyn Drive>]) -> Owing {
+    fn owing(&self, now: Instant, stack: &Stack, drives: &[Box<dyn Drive>]) -> Owing {
         let writes = |blocks: Blocks| {
             let writes = u128::from(blocks.0) * u128::from(self.writes_came);
             (writes / u128::from(self.sent.max(1))) as u64
@@ -484,6 +366,7 @@ impl Recorder {
             writes: writes(sum.blocks),
             cache_size: sum.cache_size.map(writes),
             sorts: sum.sorts,
+            later: stack.uses_spare_time(),
             of: self.writes_came,
         }
     }
@@ -581,9 +464,9 @@ fn by_name<const N: usize>(names: [&str; N], counts: [u64; N]) -> BTreeMap<Strin
 
 impl Observer for Recorder {
     #[inline]
-    fn comes(&mut self, request: &Request, _stack: &Stack, drives: &[Box<dyn Drive>]) {
+    fn comes(&mut self, request: &Request, stack: &Stack, drives: &[Box<dyn Drive>]) {
         if self.is_noted(request.arrived, request.id.0) {
-            self.owed = self.owing(request.arrived, drives);
+            self.owed = self.owing(request.arrived, stack, drives);
         }
     }
 

@@ -138,26 +138,28 @@ fn level(second: u64, waiting: u64) -> Level {
 /// What write caches hide is told where the queue itself does not grow, with how many requests fill them, unless they nearly are.
 #[test]
 fn caches_that_fill_are_no_queue_and_are_told() {
-    let of_all = |owed: [u64; LEVELS], room: Option<u64>, waiting: u64, sorted: Option<u64>| {
-        let mut levels = Levels::from(0);
-        for (second, writes) in owed.into_iter().enumerate() {
-            let second = second as u64;
-            let level = Level {
-                owed: Owing {
-                    writes,
-                    cache_size: room,
-                    sorts: sorted.is_some(),
-                    of: sorted.unwrap_or(4_000),
-                },
-                ..level(second, waiting * second)
-            };
-            levels.note(level, 100_000);
-        }
-        let found = levels.filling();
-        assert!(found.is_none_or(|found| found.may_end == sorted.is_some()));
-        let full_after = found.map(|filling| filling.full_after);
-        (levels.growth_rps().is_some(), full_after)
-    };
+    let of_all =
+        |owed: [u64; LEVELS], cache_size: Option<u64>, waiting: u64, sorted: Option<u64>| {
+            let mut levels = Levels::from(0);
+            for (second, writes) in owed.into_iter().enumerate() {
+                let second = second as u64;
+                let level = Level {
+                    owed: Owing {
+                        writes,
+                        cache_size,
+                        sorts: sorted.is_some(),
+                        later: false,
+                        of: sorted.unwrap_or(4_000),
+                    },
+                    ..level(second, waiting * second)
+                };
+                levels.note(level, 100_000);
+            }
+            let found = levels.filling(false);
+            assert!(found.is_none_or(|found| found.may_end == sorted.is_some()));
+            let full_after = found.map(|filling| filling.full_after);
+            (levels.growth_rps().is_some(), full_after)
+        };
     let told = |owed, room, waiting| of_all(owed, room, waiting, None);
     let fills = [0, 100, 200, 300, 400];
     assert_eq!(told(fills, Some(800), 0), (false, Some(Some(8_000))));
@@ -170,6 +172,78 @@ fn caches_that_fill_are_no_queue_and_are_told() {
     // Of drives that choose the order in which they write it is told from a fifth of the writes on.
     assert_eq!(of_all(fills, None, 0, Some(2_000)), (false, Some(None)));
     assert_eq!(of_all(fills, None, 0, Some(2_001)), (false, None));
+}
+
+/// Levels with so many writes in caches that have room for some, and so many requests before the drives; a thousand writes come between two.
+fn cached(owed: [u64; LEVELS], waiting: [u64; LEVELS], cache_size: Option<u64>) -> Levels {
+    let mut levels = Levels::from(0);
+    for second in 0..LEVELS {
+        let mut noted = level(second as u64, waiting[second]);
+        noted.owed = Owing {
+            writes: owed[second],
+            cache_size,
+            of: noted.came,
+            ..Owing::default()
+        };
+        levels.note(noted, 100_000);
+    }
+    levels
+}
+
+/// A queue that grows only when the caches behind it are full has grown all the time.
+#[test]
+fn caches_that_are_full_before_the_end_are_a_queue() {
+    let owed = [0, 200, 400, 400, 400];
+    let seen = |owed, waiting, room| {
+        let levels = cached(owed, waiting, room);
+        let fills = levels.filling(false).is_some();
+        (levels.growth_rps(), levels.grew_in_caches(), fills)
+    };
+    let full = Some(440);
+    let waiting = [0, 0, 0, 100, 300];
+    assert_eq!(seen(owed, waiting, full), (Some(175.0), true, false));
+    // They are not full; the queue stands still at last, or is short.
+    assert_eq!(seen(owed, waiting, Some(445)), (None, false, true));
+    assert_eq!(
+        seen([0, 100, 200, 300, 400], [300; LEVELS], full),
+        (None, false, true)
+    );
+    assert_eq!(seen(owed, [0, 0, 0, 20, 63], full), (None, false, true));
+    // It needs no caches.
+    let alone = seen([0; LEVELS], [0, 500, 1_000, 1_500, 2_000], None);
+    assert_eq!(alone, (Some(500.0), false, false));
+}
+
+/// A loop fills a cache at first: what it keeps in the end is more than was written.
+#[test]
+fn a_loop_that_waits_for_answers_fills_caches_at_once() {
+    let owed_by = |last: u64, first: u64, room, waits: bool| {
+        let levels = cached([first, last, last, last, last], [32; LEVELS], room);
+        let filling = levels.filling(waits)?;
+        assert!(!filling.grows);
+        Some((filling.owed, filling.of))
+    };
+    // Of 4,000 that come from the first to the last, and 32 that wait at first.
+    assert_eq!(owed_by(807, 0, None, true), Some((807, 4_032)));
+    assert_eq!(owed_by(806, 0, None, true), None);
+    assert_eq!(owed_by(807, 0, None, false), None);
+    assert_eq!(owed_by(1_007, 200, None, true), Some((807, 4_032)));
+    assert_eq!(owed_by(1_007, 201, None, true), None);
+    assert_eq!(owed_by(807, 0, Some(896), true), Some((807, 4_032)));
+    assert_eq!(owed_by(807, 0, Some(897), true), None);
+}
+
+/// What is written later is not known when caches fill.
+#[test]
+fn where_copies_are_written_later_nobody_knows_when_caches_are_full() {
+    let fills = [0, 100, 200, 300, 400];
+    let mut levels = cached(fills, [0; LEVELS], Some(800));
+    let full_after = |levels: &Levels| levels.filling(false).unwrap().full_after;
+    assert_eq!(full_after(&levels), Some(8_000));
+    for level in &mut levels.noted {
+        level.owed.later = true;
+    }
+    assert_eq!(full_after(&levels), None);
 }
 
 #[test]

@@ -292,6 +292,9 @@ pub(crate) struct Finished {
     pub(crate) onset: Option<Onset>,
     /// Write caches of its drives that filled as long as requests came.
     pub(crate) filling: Option<Filling>,
+    /// How often what its drives do in rounds by themselves came round, on that drive where it did least, or would have if the run had not ended early; nothing if no drive does
+    /// such things.
+    pub(crate) rounds: Option<f64>,
     /// Commands that its drives have no times of.
     pub(crate) longer: Longer,
 }
@@ -339,6 +342,13 @@ struct Grid<'a> {
     single: bool,
 }
 
+/// How often what drives do in rounds has come round, on that where it has least, or would have by the end of a run that ended early.
+fn rounds(drives: &[Box<dyn Drive>], window: Window, run: &Run) -> Option<f64> {
+    let permille = drives.iter().filter_map(|drive| drive.rounds_permille());
+    let whole = window.requests as f64 / run.requests.max(1) as f64;
+    Some(permille.min()? as f64 / 1e3 * whole)
+}
+
 /// Runs one point; `None` if it was interrupted and has nothing to keep.
 fn run(
     point: &Point,
@@ -370,7 +380,8 @@ fn run(
     let measured = recorder.end(end);
     let (estimates, mut basis) = (estimates(&measured, grid.objectives), measured.basis());
     let config = configuration(&effective, drives.len(), &load.effective, scenario.warmup);
-    let seen = Seen::of(&measured, &stack, faults.begins().map(|[_, last]| last));
+    let last = faults.begins().map(|[_, last]| last);
+    let seen = Seen::of(&measured, &stack, (last, scenario));
     let (begin, mut run) = (measured.begin(), measured.run(point.label.clone(), config));
     identify(&mut run, (point, foreseen), groups, (&*workload, begin));
     (run.replay, run.volumes, run.simulated_in_s) = (load.replay, load.volumes, simulated_in_s);
@@ -391,6 +402,7 @@ fn run(
         lost,
         onset,
         filling: seen.filling,
+        rounds: rounds(&drives, window, &run),
         longer: Longer::of(&scenario.drive.name, &drives),
         parts,
         run,

@@ -16,7 +16,7 @@ use self::cut::cut;
 pub(super) use self::faults::met_faults;
 pub(crate) use self::faults::wrong_blocks;
 use self::faults::{late_time_outs, of_faults};
-use self::filling::filling;
+use self::filling::{filling, grew};
 use self::logs::gave_up;
 use self::partial_chunks::partial_chunks;
 use self::places::without_places;
@@ -28,7 +28,7 @@ use crate::error::RunError;
 use crate::grid::{self, Point};
 use crate::load::{LoadedTrace, RequestCount};
 use crate::measure::{BATCHES, busy};
-use crate::number::{counted, grouped, list, number, seconds};
+use crate::number::{counted, grouped, list, number};
 use crate::outcome::Run;
 use crate::overload::SATURATED;
 use crate::scenario::{Load, Replay, Scenario};
@@ -199,16 +199,7 @@ pub(super) fn warnings(
         warnings.push(interrupted(run, count));
     }
     if let Some(growth) = run.queue_growth_rps {
-        let late = seen.late.map_or_else(String::new, |begin| {
-            let begin = seconds(begin.0 as f64 / 1e9);
-            format!(" from {begin} on, when all faults have begun,")
-        });
-        let text = format!(
-            "the queue grew by {} requests a second{late} as long as requests came, so response times tell how long the \
-             load is",
-            number(growth)
-        );
-        warnings.push(Warning::new(WarningKind::QueueGrew, text).of_run(&run.label));
+        warnings.push(grew(&run.label, growth, &seen));
     } else if run.demand.is_some() && busy > SATURATED {
         let text = format!(
             "the drives were busy {:.1} % of the time: a little more load, and the queue grows without end",

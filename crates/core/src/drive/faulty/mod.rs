@@ -347,6 +347,10 @@ impl Drive for FaultyDrive {
         self.inner.owes(now)
     }
 
+    fn rounds_permille(&self) -> Option<u64> {
+        self.inner.rounds_permille()
+    }
+
     fn extrapolated(&self) -> &[Extrapolated] {
         self.inner.extrapolated()
     }

@@ -32,6 +32,8 @@ struct Plane {
     moved: u32,
     /// Pages of room that the die was told of.
     told: u32,
+    /// Blocks that it has collected.
+    collected: u64,
 }
 
 /// The collection of all planes.
@@ -100,6 +102,7 @@ impl Collection {
             What::Program => {}
             What::Erase => {
                 let victim = own.victim.take().expect("it was erased");
+                own.collected += 1;
                 works.map.erased(victim);
                 works.counts.erases += 1;
                 let room = self.shape.pages - own.moved;
@@ -110,6 +113,20 @@ impl Collection {
         }
         self.step(now, plane, works);
         false
+    }
+
+    /// Blocks that a plane has collected, on the mean of those planes that collect or have done so, in thousandths: a round is over when each has collected one.
+    pub(super) fn rounds_permille(&self) -> Option<u64> {
+        let works = |plane: &&Plane| plane.victim.is_some() || plane.collected > 0;
+        let planes = self.planes.iter().filter(works);
+        let (count, sum) = planes.fold((0, 0), |(count, sum), plane| {
+            let begun = match plane.victim {
+                Some(_) => 1_000 * u64::from(plane.moved) / u64::from(plane.moves.max(1)),
+                None => 0,
+            };
+            (count + 1, sum + 1_000 * plane.collected + begun)
+        });
+        (count > 0).then(|| sum / count)
     }
 
     /// The victim of a plane has made room for so many pages by now.

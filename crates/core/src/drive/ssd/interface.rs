@@ -38,6 +38,13 @@ pub(super) struct Host {
     pub(super) write: Duration,
 }
 
+impl Host {
+    /// Whether writes end in a cache.
+    pub(super) fn has_cache(&self) -> bool {
+        self.cache != WriteCache::Off
+    }
+}
+
 /// What a command does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -173,9 +180,9 @@ impl SsdDrive {
             Op::Write => {
                 let bytes = command.len.bytes();
                 let over = self.moved(now, 1, bytes);
-                let over = match self.host.cache {
-                    WriteCache::Off => over,
-                    _ => self.remembered(over, bytes),
+                let over = match self.host.has_cache() {
+                    false => over,
+                    true => self.remembered(over, bytes),
                 };
                 self.slots[slot as usize].phase = Phase::Enters;
                 self.due.set(slot as usize, Some(over));
@@ -453,7 +460,7 @@ impl Drive for SsdDrive {
     }
 
     fn owes(&self, _now: Instant) -> Owed {
-        if self.host.cache == WriteCache::Off {
+        if !self.host.has_cache() {
             return Owed::default();
         }
         let buffer = &self.medium.buffer;
@@ -463,6 +470,10 @@ impl Drive for SsdDrive {
             cache_size: Some(blocks(buffer.room())),
             sorts: false,
         }
+    }
+
+    fn rounds_permille(&self) -> Option<u64> {
+        self.medium.collection.rounds_permille()
     }
 
     fn tell(&self, tell: Tell<'_>) {

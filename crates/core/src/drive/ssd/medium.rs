@@ -57,7 +57,7 @@ pub(super) struct Medium {
     /// Reads that wait for an entry of the map: the slot, the unit, and how many bytes.
     entries: Slab<(u32, u32, u32)>,
     pub(super) chips: Chips,
-    collection: Collection,
+    pub(super) collection: Collection,
     pub(super) buffer: Buffer,
     pub(super) counts: Counts,
     jobs: Vec<Job>,

@@ -128,7 +128,7 @@ impl SsdBlueprint {
                 by_address,
                 reads_unwritten: parameters.unwritten == Unwritten::Flash,
                 buffer: (room, kept.map_or(0, |cache| cache.pages_at_once)),
-                is_pressed: state == State::Saturated && cache != WriteCache::Off,
+                is_pressed: state == State::Saturated && host.has_cache(),
             },
         })
     }
@@ -208,7 +208,7 @@ impl Blueprint for SsdBlueprint {
 
     fn pressed(&self) -> Box<dyn Blueprint> {
         let mut pressed = self.clone();
-        pressed.plan.is_pressed = self.host.cache != WriteCache::Off;
+        pressed.plan.is_pressed = self.host.has_cache();
         Box::new(pressed)
     }
 

@@ -482,6 +482,43 @@ fn a_saturated_drive_is_in_its_steady_state() {
     }
 }
 
+/// A round is over when each plane has collected a block, and what is collected of the next ones counts in part.
+#[test]
+fn rounds_of_collection_are_blocks_of_each_plane() {
+    let written = |state, units| {
+        let mut plan = plan(state, (0, 0));
+        plan.shape = LARGE;
+        plan.thresholds = Thresholds {
+            start: 8,
+            urgent: 2,
+            is_paced: true,
+        };
+        plan.initial = Initial::new(state, plan.shape, false, plan.thresholds);
+        let mut drive = SsdDrive::new(&plan, host(WriteCache::Off));
+        let (mut rng, mut now) = (Rng::stream(3, "rounds"), Instant::ZERO);
+        written_in_a_second(&mut drive, &mut rng, &mut now, units);
+        let mut erases = 0;
+        drive.tell(&mut |measure, number| {
+            if measure.name == "erases" {
+                erases = number;
+            }
+        });
+        (drive.rounds_permille(), erases)
+    };
+    // Nothing is overwritten for long where free blocks are many.
+    assert_eq!(written(State::Full, 100), (None, 0));
+    let (few, none) = written(State::Saturated, 50);
+    assert_eq!(none, 0);
+    assert!((1..500).contains(&few.unwrap()), "{few:?}");
+    let (many, erases) = written(State::Saturated, 6_000);
+    let whole = erases * 1_000 / u64::from(LARGE.planes);
+    assert!(whole > 3_000, "{whole}");
+    assert!(
+        (whole..whole + 1_000).contains(&many.unwrap()),
+        "{many:?} {whole}"
+    );
+}
+
 /// What is published of collection in order of age with uniform writes (Desnoyers, SYSTOR 2012, equation 4): 1 / (1 - v), where a share v of
 /// the oldest block is valid, v = exp(-(1 / used) (1 - v)), of a drive of which a share `used` is in use.
 fn published(used: f64) -> f64 {

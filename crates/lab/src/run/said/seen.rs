@@ -4,12 +4,14 @@ use nearslot_core::stack::Stack;
 use nearslot_core::units::{Blocks, Instant};
 
 use crate::measure::{Filling, Measured, ReadFirst, Starved};
+use crate::scenario::Scenario;
 
 /// What was seen of a run that is in none of its numbers.
 #[derive(Clone, Copy)]
 pub(in crate::run) struct Seen {
     /// From when on its queue was looked at, if faults begin then.
     pub(super) late: Option<Instant>,
+    pub(super) grew_in_caches: bool,
     pub(in crate::run) filling: Option<Filling>,
     pub(super) starved: Option<Starved>,
     pub(super) read_first: ReadFirst,
@@ -21,10 +23,15 @@ pub(in crate::run) struct Seen {
 
 impl Seen {
     /// Of what was measured of a run whose faults begin at `begin`.
-    pub(in crate::run) fn of(measured: &Measured, stack: &Stack, begin: Option<Instant>) -> Seen {
+    pub(in crate::run) fn of(
+        measured: &Measured,
+        stack: &Stack,
+        (begin, scenario): (Option<Instant>, &Scenario),
+    ) -> Seen {
         Seen {
             late: begin.filter(|begin| *begin <= measured.growth_from()),
-            filling: measured.filling(),
+            grew_in_caches: measured.grew_in_caches(),
+            filling: measured.filling(!scenario.is_open()),
             starved: measured.starved(),
             read_first: measured.read_first(),
             copy_unit: stack.copy_unit(),

@@ -1,0 +1,210 @@
+//! The length of the queue at some arrivals, and with it what drives have answered and not yet written.
+//!
+//! A write that a cache takes is answered at once. So a short load may never find out how fast the drives write: what is measured then tells how long it is, as with a queue
+//! that grows. What drives owe is therefore a queue like the one before them. It *fills* their caches if both together grow from each arrival that is looked at to the next, while
+//! the queue alone does not. Once the caches are full the queue grows alone; if they fill during the run, both together have grown all the time, and the queue has at last.
+//!
+//! A load that waits for answers fills a cache with its first requests and comes more slowly then: nothing grows to the end. There it counts how much of what came is
+//! owed in the end that was not at first: by so much the rate is too high.
+
+use nearslot_core::units::Instant;
+
+use crate::number::{counted, grouped};
+
+/// A queue that takes less than this share of what comes is not said to grow.
+const GROWTH_MIN: f64 = 0.02;
+/// Nor is one shorter than this.
+const GROWTH_QUEUE_MIN: u64 = 64;
+/// Of this part of the writes that came, those that a cache keeps are told where they are nowhere else: of disks that choose the order in which they write, as these owe more for a while, until
+/// they have their choice, and of loads that wait for answers. Of fewer, what was measured hardly depends on them.
+const OWED_SHARE: u64 = 5;
+/// Arrivals at which the length of the queue is noted.
+pub(super) const LEVELS: usize = 5;
+
+/// The length of the queue at an arrival. Flushes and discards are in no queue of a scheduler, and are not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Level {
+    pub(super) at: Instant,
+    /// Reads and writes that are in the system.
+    pub(super) waiting: u64,
+    pub(super) owed: Owing,
+    /// Reads and writes that have come so far.
+    pub(super) came: u64,
+}
+
+impl Level {
+    /// What waits before the drives and in their caches.
+    fn both(&self) -> u64 {
+        self.waiting + self.owed.writes
+    }
+}
+
+/// Writes that drives have answered and not yet written, in requests of the load. One may be several on the drives, as copies and parity are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Owing {
+    pub(super) writes: u64,
+    /// How many their caches have room for, if that is known.
+    pub(super) cache_size: Option<u64>,
+    /// Whether some of the drives choose the order in which they write.
+    pub(super) sorts: bool,
+    /// Whether a part of what requests write goes to the drives later, in spare time: how much a request will have written is not known before.
+    pub(super) later: bool,
+    /// Writes that have come so far.
+    pub(super) of: u64,
+}
+
+impl Owing {
+    /// Whether the caches are full, or nearly.
+    fn is_full(&self) -> bool {
+        self.cache_size
+            .is_some_and(|size| self.writes * 10 >= size * 9)
+    }
+}
+
+/// Write caches of drives that hide how fast these write.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Filling {
+    /// By how many requests a second they fill; on average where they are full before the last arrival.
+    pub(crate) rps: f64,
+    /// Writes that were answered and not yet written at the last arrival, but for as many as were so at the first; and writes that came from that one on, or waited
+    /// there.
+    pub(crate) owed: u64,
+    pub(crate) of: u64,
+    /// Whether they fill to the end.
+    pub(crate) grows: bool,
+    /// How many requests it takes to fill them, if that is known.
+    pub(crate) full_after: Option<u64>,
+    /// Whether that may end by itself, as drives that choose the order in which they write do so the faster the more they have.
+    pub(crate) may_end: bool,
+}
+
+impl Filling {
+    /// What was seen, in words that go on a sentence.
+    pub(crate) fn seen(&self) -> String {
+        let (owed, of) = (grouped(self.owed), counted(self.of, "write"));
+        let caches = match (self.grows, self.full_after) {
+            (false, _) => "in write caches that were empty at first".to_owned(),
+            (true, None) => "in write caches that fill as long as requests come".to_owned(),
+            (true, Some(requests)) => format!(
+                "in write caches that fill as long as requests come and are full after about {} of them",
+                grouped(requests)
+            ),
+        };
+        format!(
+            "{owed} of {of} were answered and not yet written when the last request came, {caches}"
+        )
+    }
+}
+
+/// The length of the queue at some arrivals, from one of them to the last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Levels {
+    pub(super) noted: [Level; LEVELS],
+    pub(super) count: usize,
+    /// The number of the request at whose arrival the first is noted, and of that at which the next is.
+    pub(super) first: u64,
+    pub(super) next: u64,
+}
+
+impl Levels {
+    /// From the request with this number on.
+    pub(super) fn from(first: u64) -> Levels {
+        Levels {
+            first,
+            next: first,
+            ..Levels::default()
+        }
+    }
+
+    /// Notes the length of the queue at an arrival; `requests` come in all.
+    pub(super) fn note(&mut self, level: Level, requests: u64) {
+        self.noted[self.count] = level;
+        self.count += 1;
+        let others = u128::from((requests - self.first).saturating_sub(1));
+        let next = others * self.count as u128 / (LEVELS - 1) as u128;
+        let over = self.count == LEVELS;
+        self.next = if over {
+            u64::MAX
+        } else {
+            self.first + next as u64
+        };
+    }
+
+    /// By how many reads and writes a second it grew, if it grew all the time, or as soon as the caches behind it were full.
+    pub(super) fn growth_rps(&self) -> Option<f64> {
+        self.growth(|level| level.waiting)
+            .or_else(|| self.growth(Level::both).filter(|_| self.overflowed()))
+    }
+
+    /// Whether it grew in the caches behind it first.
+    pub(super) fn grew_in_caches(&self) -> bool {
+        self.growth_rps().is_some() && self.growth(|level| level.waiting).is_none()
+    }
+
+    /// Whether the queue has grown since the caches are full.
+    fn overflowed(&self) -> bool {
+        let [.., before, last] = self.noted;
+        let grew = grew(&before, &last, |level| level.waiting);
+        last.owed.is_full() && last.waiting >= GROWTH_QUEUE_MIN && grew
+    }
+
+    /// What drives owe, if that hides how fast they write and the queue did not grow by itself; `waits` if the load waits for answers.
+    pub(super) fn filling(&self, waits: bool) -> Option<Filling> {
+        if self.count < LEVELS || self.growth_rps().is_some() {
+            return None;
+        }
+        let [first, .., last] = self.noted;
+        let seconds = last.at.since(first.at).0 as f64 / 1e9;
+        let owed = last.owed.writes.saturating_sub(first.owed.writes);
+        let of = last.owed.of - first.owed.of + first.waiting;
+        let growth = self.growth(Level::both);
+        let hidden = match growth {
+            Some(_) => !last.owed.sorts || last.owed.writes * OWED_SHARE >= last.owed.of,
+            None => {
+                let is_full = last.owed.cache_size.is_none() || last.owed.is_full();
+                waits && is_full && owed > 0 && owed * OWED_SHARE >= of
+            }
+        };
+        let rps = growth.unwrap_or(owed as f64 / seconds);
+        (hidden && seconds > 0.0).then_some(Filling {
+            rps,
+            owed,
+            of,
+            grows: growth.is_some(),
+            full_after: self.full_after(),
+            may_end: last.owed.sorts,
+        })
+    }
+
+    /// How many requests it takes to fill the caches. Of those that are nearly full there is nothing to tell, and nothing is known where more is written later.
+    fn full_after(&self) -> Option<u64> {
+        let [.., last] = self.noted;
+        let size = last.owed.cache_size?;
+        let known = !last.owed.is_full() && !last.owed.later;
+        let times = size as f64 / last.owed.writes.max(1) as f64;
+        known.then_some((times * last.came as f64) as u64)
+    }
+
+    /// By how much a second something at all levels grew, if it grew from each to the next.
+    fn growth(&self, of: fn(&Level) -> u64) -> Option<f64> {
+        // Fewer arrivals than levels tell nothing.
+        if self.count < LEVELS {
+            return None;
+        }
+        let [first, .., last] = self.noted;
+        let seconds = last.at.since(first.at).0 as f64 / 1e9;
+        let long = of(&last) >= GROWTH_QUEUE_MIN && seconds > 0.0;
+        let grows = long
+            && self
+                .noted
+                .windows(2)
+                .all(|pair| grew(&pair[0], &pair[1], of));
+        grows.then(|| (of(&last) - of(&first)) as f64 / seconds)
+    }
+}
+
+/// Whether something has grown from one arrival to a later one.
+fn grew(from: &Level, to: &Level, of: fn(&Level) -> u64) -> bool {
+    let least = GROWTH_MIN * (to.came - from.came) as f64;
+    of(to) as f64 - of(from) as f64 >= least.max(1.0)
+}
