@@ -12,6 +12,7 @@ use crate::contract::Drive;
 use crate::ids::IoId;
 use crate::io::{Command, WriteCache};
 use crate::op::Op;
+use crate::registry::KnobValue;
 use crate::rng::Rng;
 use crate::units::{Blocks, Duration, Instant, Pba};
 
@@ -479,6 +480,20 @@ fn a_saturated_drive_is_in_its_steady_state() {
         }
         let (rested, _) = measured(State::Random, 0, is_paced);
         assert!(rested > 1.5 * steady, "{rested} and {steady} a second");
+    }
+}
+
+/// Nothing waits in a cache that is off, however long was written before.
+#[test]
+fn without_a_write_cache_pressure_leaves_nothing_to_do() {
+    for (cache, busy) in [("off", false), ("volatile", true)] {
+        let name = "nvme-tlc-1tb";
+        let text = crate::drive::catalog_text(name).unwrap();
+        let knobs = [("cache".to_owned(), KnobValue::parse(cache))];
+        let (blueprint, _) = crate::drive::read(name, text, &knobs).unwrap();
+        let works = |drive: Box<dyn Drive>| drive.next_event().is_some();
+        assert!(!works(blueprint.drive()));
+        assert_eq!(works(blueprint.pressed().drive()), busy, "{cache}");
     }
 }
 
