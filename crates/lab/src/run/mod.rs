@@ -380,8 +380,7 @@ fn run(
     let measured = recorder.end(end);
     let (estimates, mut basis) = (estimates(&measured, grid.objectives), measured.basis());
     let config = configuration(&effective, drives.len(), &load.effective, scenario.warmup);
-    let last = faults.begins().map(|[_, last]| last);
-    let seen = Seen::of(&measured, &stack, (last, scenario));
+    let seen = Seen::of(&measured, &stack, (&*faults, scenario));
     let (begin, mut run) = (measured.begin(), measured.run(point.label.clone(), config));
     identify(&mut run, (point, foreseen), groups, (&*workload, begin));
     (run.replay, run.volumes, run.simulated_in_s) = (load.replay, load.volumes, simulated_in_s);
@@ -395,8 +394,11 @@ fn run(
     let mut warnings = [warnings(&run, (count, load.depth), seen), lost.clone()].concat();
     let told = hold_beside(&mut run, &*workload, &stack);
     warnings.extend(told.into_iter().chain(unheard));
-    let below = (&*blueprint, &stack);
-    warnings.extend(of_caches((scenario, given), below, grid.trace)?);
+    warnings.extend(of_caches(
+        (scenario, given),
+        (&*blueprint, &stack),
+        grid.trace,
+    )?);
     Ok(Some(Finished {
         warnings,
         lost,

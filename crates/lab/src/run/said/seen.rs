@@ -1,5 +1,6 @@
 //! What was seen of a run that is in none of its numbers, and decides what is said beside them.
 
+use nearslot_core::contract::Faults;
 use nearslot_core::stack::Stack;
 use nearslot_core::units::{Blocks, Instant};
 
@@ -22,12 +23,13 @@ pub(in crate::run) struct Seen {
 }
 
 impl Seen {
-    /// Of what was measured of a run whose faults begin at `begin`.
+    /// Of what was measured of a run with these faults.
     pub(in crate::run) fn of(
         measured: &Measured,
         stack: &Stack,
-        (begin, scenario): (Option<Instant>, &Scenario),
+        (faults, scenario): (&dyn Faults, &Scenario),
     ) -> Seen {
+        let begin = faults.begins().map(|[_, last]| last);
         Seen {
             late: begin.filter(|begin| *begin <= measured.growth_from()),
             grew_in_caches: measured.grew_in_caches(),
