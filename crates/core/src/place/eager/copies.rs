@@ -31,7 +31,7 @@
 //! comes, or is dropped if it is not due then. Where a copy lies, and whether it is stale, is in the map alone.
 
 use crate::ids::DriveId;
-use crate::place::delayed::{CopyOf, Queues, Turn};
+use crate::place::delayed::{CopyOf, Queues, TRIES, Turn};
 use crate::sorted::{Keyed, Sorted};
 
 /// Where the data of the next delayed write of a copy are.
@@ -60,8 +60,8 @@ pub(super) enum Copy {
     /// A write of an older version to its home is under way. Another write may not go there before that has ended, since drives may
     /// swap the two. Meanwhile the copy may be in the queue.
     Outdated { waits: bool, source: Source },
-    /// It could not be written, so often one time after the other. It is tried again when another copy of its chunk has been, or when
-    /// its drive has no slot left but the one that it holds.
+    /// It could not be written, so often one time after the other. It is tried again in spare time, [`TRIES`] times in all; then when another copy of its chunk
+    /// has been, or when its drive has no slot left but the one that it holds.
     Failed(u8),
 }
 
@@ -98,6 +98,8 @@ pub(super) struct Copies {
     queues: Queues,
     /// Those that could not be written.
     failed: usize,
+    /// Of these, the ones that are tried again in spare time.
+    to_try: usize,
 }
 
 impl Copies {
@@ -107,6 +109,7 @@ impl Copies {
             unsettled: Sorted::default(),
             queues: Queues::new(drives, limit),
             failed: 0,
+            to_try: 0,
         }
     }
 
@@ -120,6 +123,16 @@ impl Copies {
         })
     }
 
+    /// Those that could not be written and are tried again, as that was not too often. O(copies that are not settled), if there is any.
+    pub(super) fn to_try(&self) -> impl Iterator<Item = CopyOf> {
+        let any = (self.to_try > 0).then(|| self.failed_ones());
+        let to_try = any
+            .into_iter()
+            .flatten()
+            .filter(|(_, times)| *times < TRIES);
+        to_try.map(|(of, _)| of)
+    }
+
     /// What is under way for a copy; none if it is settled.
     pub(super) fn get(&self, of: CopyOf) -> Option<Copy> {
         let found = self.unsettled.at(self.unsettled.seek(&of));
@@ -128,12 +141,18 @@ impl Copies {
 
     fn take(&mut self, of: CopyOf) -> Option<Copy> {
         let taken = self.unsettled.take(&of).map(|found| found.copy);
-        self.failed -= usize::from(matches!(taken, Some(Copy::Failed(_))));
+        if let Some(Copy::Failed(times)) = taken {
+            self.failed -= 1;
+            self.to_try -= usize::from(times < TRIES);
+        }
         taken
     }
 
     fn set(&mut self, of: CopyOf, copy: Copy) {
-        self.failed += usize::from(matches!(copy, Copy::Failed(_)));
+        if let Copy::Failed(times) = copy {
+            self.failed += 1;
+            self.to_try += usize::from(times < TRIES);
+        }
         self.unsettled.insert(Unsettled { of, copy });
     }
 
@@ -413,9 +432,17 @@ impl Copies {
         };
         let waiting = self.unsettled.iter().filter(waits).count();
         assert_eq!(waiting, self.queues.len(), "copies in queues");
-        let failed = |one: &&Unsettled| matches!(one.copy, Copy::Failed(_));
-        let failed = self.unsettled.iter().filter(failed).count();
-        assert_eq!(failed, self.failed, "copies that failed");
+        let failed = |most: u8| {
+            let failed =
+                |one: &&Unsettled| matches!(one.copy, Copy::Failed(times) if times <= most);
+            self.unsettled.iter().filter(failed).count()
+        };
+        assert_eq!(failed(u8::MAX), self.failed, "copies that failed");
+        assert_eq!(
+            failed(TRIES - 1),
+            self.to_try,
+            "copies that are tried again"
+        );
     }
 }
 

@@ -496,6 +496,9 @@ impl Placement for EagerCopies {
                 return self.propagate(of, source, out);
             }
         }
+        if self.try_again(drive, out) {
+            return;
+        }
         self.spend_on_compaction(now, drive, drives.oracle(drive), out);
     }
 

@@ -168,6 +168,17 @@ impl EagerCopies {
         out.io(read)
     }
 
+    /// A drive tries to write a copy that it could not, if there is one; another copy is read before.
+    pub(super) fn try_again(&mut self, drive: DriveId, out: &mut Plan) -> bool {
+        let is_meant =
+            |of: &CopyOf| self.drive(*of) == drive && self.is_due(*of) && !self.home_is_used(*of);
+        let found = self.copies.to_try().find(is_meant);
+        if let Some(of) = found {
+            self.propagate(of, Source::AnotherCopy, out);
+        }
+        found.is_some()
+    }
+
     /// A delayed write is in the map now, or it could not be done.
     pub(super) fn delayed_ended(&mut self, landed: &Landed, done: bool, out: &mut Plan) {
         let Landed { of, slot, .. } = *landed;

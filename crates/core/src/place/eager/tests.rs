@@ -373,6 +373,25 @@ fn a_copy_that_failed_is_read_again_where_it_was_written_since() {
     }
 }
 
+/// A delayed copy that could not be written is tried again in spare time, so often.
+#[test]
+fn a_copy_that_could_not_be_written_is_tried_again_in_spare_time() {
+    let mut copies = volume(false);
+    let drive = copies.drive(FIRST);
+    let mut out = Plan::default();
+    copies.propagate(FIRST, Source::Buffer, &mut out);
+    let mut tries = 0;
+    let write = |plan: &Plan| plan.ios().find(|io| io.op == Op::Write).copied();
+    while let Some(write) = write(&out) {
+        tries += 1;
+        ends(&mut copies, &write, FAILED, &mut Plan::default());
+        copies.copies.audit(std::iter::empty());
+        out.clear();
+        copies.try_again(drive, &mut out);
+    }
+    assert_eq!(tries, crate::place::delayed::TRIES);
+}
+
 /// Writes wait for a slot, and a copy was moved home in vain as often as is tried.
 #[test]
 fn no_room_is_made_of_the_last_copy() {

@@ -4,7 +4,7 @@ use super::unsettled::{Copies, Unsettled, lowest, members};
 use super::{Apart, Chunk, CopyOf, FixedCopies, Layout, Part, Piece, RUN_MAX, Underway, follow};
 use crate::ids::DriveId;
 use crate::op::Op;
-use crate::place::delayed::{Pushed, TRIES, Turn};
+use crate::place::delayed::{Pushed, TRIES};
 use crate::plan::Plan;
 use crate::units::Blocks;
 
@@ -112,11 +112,11 @@ impl<L: Layout> FixedCopies<L> {
         self.trust_again(chunk, out);
     }
 
-    /// A copy could not be written. If only the buffer has its data, it is tried again, so often.
+    /// A copy could not be written: it is tried again, so often.
     fn try_again(&mut self, chunk: Chunk, copy: Copies, out: &mut Plan) {
         let state = self.state(chunk);
-        let is_urgent = self.left(chunk, copy) != 0 && self.turn(chunk) == Turn::Urgent;
-        if is_urgent && !state.writing && state.failures + 1 < TRIES {
+        let is_left = self.left(chunk, copy) != 0;
+        if is_left && !state.writing && state.failures + 1 < TRIES {
             self.change(chunk, |state| state.failures += 1);
             self.delay(chunk, copy, out);
         }

@@ -42,7 +42,7 @@ pub(super) struct Unsettled {
     pub(super) torn: Copies,
     /// The newest data are in no buffer, since a power cut or a failed read: a current copy is read first.
     pub(super) unbuffered: bool,
-    /// How often a copy that only the buffer has could not be written, one time after the other.
+    /// How often copies could not be written in spare time, one time after the other.
     pub(super) failures: u8,
     /// The foreground write with this key waits until no copy is being written, or, if it is done, until enough copies are current.
     pub(super) waiter: Option<u32>,

@@ -103,7 +103,7 @@ pub(crate) struct Contents {
     /// What was found last, by block of the volume, if nothing has been written there since.
     last_read: Vec<Option<Stamp>>,
     /// What delayed copies are made of, by block of the volume.
-    buffer: Vec<Stamp>,
+    pub(super) buffer: Vec<Stamp>,
     /// What compaction has read, by drive and block of the volume.
     moving: BTreeMap<(DriveId, u64), Stamp>,
     /// What the reads brought that writes may carry, by step and block of the volume.
@@ -517,7 +517,7 @@ impl Contents {
     }
 
     /// Whether so few places hold this that a copy of it is missing.
-    fn is_in_too_few_places(&self, stamp: Stamp) -> bool {
+    pub(crate) fn is_in_too_few_places(&self, stamp: Stamp) -> bool {
         let count = |drive: &Vec<Stamp>| drive.iter().filter(|held| **held == stamp).count();
         let counts = self.drives.iter().map(count);
         // Where a chunk moves, it stays where it was until that is written over.

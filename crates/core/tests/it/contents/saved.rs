@@ -14,6 +14,7 @@ use nearslot_core::rng::Rng;
 use crate::contents::failing::{Slip, written};
 use crate::contents::left::lives;
 use crate::contents::load;
+use crate::contents::model::Stamp;
 use crate::contents::rig::Rig;
 use crate::contents::setups::{SETUPS, Setup};
 
@@ -60,4 +61,32 @@ fn a_read_that_fails_could_be_read_nowhere() {
         judged > 1_000,
         "only {judged} reads of {failed} requests failed alone"
     );
+}
+
+/// A copy that is written in spare time and fails is written again: when there is nothing left to do, none is missing. Of a request that failed nobody knows what there
+/// should be.
+#[test]
+fn a_delayed_copy_that_fails_now_and_then_is_there_in_the_end() {
+    let (mut judged, mut failures) = (0, 0);
+    let several = |setup: &&Setup| setup.copies > 1 && setup.spread();
+    for (seed, setup) in (0..).zip(SETUPS.iter().filter(several)) {
+        let mut rig = written(setup, seed, Slip::None, |_| 0.0);
+        rig.failing.as_mut().expect("some fail").time_out(0.02);
+        let mut rng = Rng::stream(seed, "load");
+        load::churn(&mut rig, setup, 10, &mut rng);
+        rig.settle();
+        if rig.failed == 0 {
+            // What was discarded is nowhere.
+            let mut held = rig
+                .contents
+                .buffer
+                .iter()
+                .filter(|one| matches!(one, Stamp::Of { .. }));
+            let missing = held.find(|held| rig.contents.is_in_too_few_places(**held));
+            assert_eq!(missing, None, "{setup:?}, {seed}");
+            judged += 1;
+            failures += rig.failing.as_mut().expect("some fail").calm();
+        }
+    }
+    assert!(judged > 20 && failures > 100, "{judged}, {failures}");
 }
