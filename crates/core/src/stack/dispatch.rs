@@ -94,12 +94,13 @@ impl Stack {
     /// Asks what drives with nothing else to do may do. Last of all, as an answer may have let requests begin.
     #[inline]
     pub(super) fn spend_spare_time(&mut self, now: Instant) {
-        if !self.spare.is_empty() {
-            self.ask_spare(now);
-        }
+        // What was revoked lets others begin that may wait for the same: they are asked at once, as no input may follow.
+        while !self.spare.is_empty() && self.ask_spare(now) {}
     }
 
-    fn ask_spare(&mut self, now: Instant) {
+    /// Asks each drive once. Whether an I/O was revoked.
+    fn ask_spare(&mut self, now: Instant) -> bool {
+        let mut revoked = false;
         let mut drives = std::mem::take(&mut self.spare);
         let mut plan = self.plans.pop().unwrap_or_default();
         for drive in drives.drain(..) {
@@ -120,12 +121,14 @@ impl Stack {
             for drive in &plan.wake {
                 self.pump(now, *drive);
             }
+            revoked |= !plan.revoked.is_empty();
             plan.clear();
         }
         self.plans.push(plan);
         // Drives that were woken are asked with the next input, lest two wake each other for ever.
         drives.append(&mut self.spare);
         self.spare = drives;
+        revoked
     }
 
     /// Whether a drive has no command and nothing to do, or only what waits for a slot to become free.

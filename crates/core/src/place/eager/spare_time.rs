@@ -93,7 +93,10 @@ impl EagerCopies {
     /// Whether something is under way that may leave a slot of a drive: a change of the map, a copy on its way home, or a write of a chunk that
     /// holds one. O(what is not settled and what is under way), for a drive where nothing else can be done.
     fn room_comes(&self, drive: DriveId) -> bool {
-        if self.changes.iter().next().is_some() {
+        let is_here = |of: CopyOf| self.drive(of) == drive;
+        let mut changes = self.changes.iter();
+        // Who is at another drive alone leaves no slot here, and this drive is not asked again when it is made.
+        if changes.any(|(_, change)| self.copies_of(change.chunk()).any(is_here)) {
             return true;
         }
         let starts =
@@ -104,8 +107,9 @@ impl EagerCopies {
         };
         let mut here = self.copies.chunks().flat_map(|chunk| self.copies_of(chunk));
         here.any(|of| {
-            let is_here = self.drive(of) == drive;
-            is_here && (self.copies.is_written(of) || self.slot(of) != NOWHERE && leaves(of.chunk))
+            // A delayed write to any slot waits for one itself.
+            let goes_home = self.home(of).is_some() && self.copies.is_written(of);
+            is_here(of) && (goes_home || self.slot(of) != NOWHERE && leaves(of.chunk))
         })
     }
 

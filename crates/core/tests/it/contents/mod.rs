@@ -27,6 +27,7 @@ mod offering;
 mod parity;
 mod random;
 mod rig;
+mod room;
 mod rules;
 mod saved;
 mod setups;
