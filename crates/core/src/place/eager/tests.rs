@@ -1,5 +1,7 @@
 //! States that hardly ever come about, built by hand: two drives with two copies of four chunks, of which the first copies have homes.
 
+mod again;
+
 use std::collections::VecDeque;
 
 use super::copies::Source;
@@ -327,128 +329,6 @@ fn a_copy_that_has_arrived_is_in_the_map_in_memory_when_the_map_is_lost() {
     ends(&mut copies, &again, Status::Done, &mut Plan::default());
     assert_eq!(copies.slot(place.of), place.slot);
     copies.audit_slots();
-}
-
-/// A read fails, and another copy is read in its place. Before that has ended, the first one may be written anew in the same slot.
-#[test]
-fn a_copy_that_was_written_anew_is_not_given_up() {
-    for written in [false, true] {
-        let mut copies = volume(false);
-        let home = copies.home(FIRST).expect("it has one");
-        copies.put(FIRST, home);
-        let again = instead(&read(&mut copies, FIRST, FAILED));
-        if written {
-            copies.put(FIRST, NOWHERE);
-            let mut out = Plan::default();
-            copies.propagate(FIRST, Source::Buffer, &mut out);
-            let write = *out.ios().next().expect("it goes home");
-            ends(&mut copies, &write, Status::Done, &mut out);
-            assert_eq!(copies.slot(FIRST), home);
-        }
-        ends(&mut copies, &again, Status::Done, &mut Plan::default());
-        assert_eq!(copies.slot(FIRST) == NOWHERE, !written);
-    }
-}
-
-/// So may it be written in another slot. If the other copy fails, too, it is read there.
-#[test]
-fn a_copy_that_failed_is_read_again_where_it_was_written_since() {
-    for written in [false, true] {
-        let mut copies = volume(false);
-        let again = instead(&read(&mut copies, FIRST, FAILED));
-        if written {
-            let mut out = Plan::default();
-            copies.propagate(FIRST, Source::Buffer, &mut out);
-            let write = *out.ios().next().expect("it goes home");
-            ends(&mut copies, &write, Status::Done, &mut out);
-        }
-        let mut out = Plan::default();
-        ends(&mut copies, &again, FAILED, &mut out);
-        let place = out
-            .ios()
-            .next()
-            .map(|io| copies.underway[io.tag.0 as usize]);
-        let place = place.map(|read| (read.of, Some(read.slot)));
-        assert_eq!(place, written.then(|| (FIRST, copies.home(FIRST))));
-    }
-}
-
-/// A delayed copy that could not be written is tried again in spare time, so often.
-#[test]
-fn a_copy_that_could_not_be_written_is_tried_again_in_spare_time() {
-    let mut copies = volume(false);
-    let drive = copies.drive(FIRST);
-    let mut out = Plan::default();
-    copies.propagate(FIRST, Source::Buffer, &mut out);
-    let mut tries = 0;
-    let write = |plan: &Plan| plan.ios().find(|io| io.op == Op::Write).copied();
-    while let Some(write) = write(&out) {
-        tries += 1;
-        ends(&mut copies, &write, FAILED, &mut Plan::default());
-        copies.copies.audit(std::iter::empty());
-        out.clear();
-        copies.try_again(drive, &mut out);
-    }
-    assert_eq!(tries, crate::place::delayed::TRIES);
-}
-
-/// Writes wait for a slot, and a copy was moved home in vain as often as is tried.
-#[test]
-fn no_room_is_made_of_the_last_copy() {
-    for gone in [false, true] {
-        let mut copies = volume(true);
-        let drive = copies.drive(FIRST);
-        for _ in 0..failures::MOVES_MAX {
-            copies.copies.fly(FIRST, 0, Source::AnotherCopy);
-            copies.copies.failed(FIRST);
-        }
-        if gone {
-            let other = copies.drive(SECOND);
-            lose(&mut copies, other.0);
-        }
-        copies.make_room(drive, &mut Plan::default());
-        assert_eq!(copies.is_given_up(FIRST), !gone);
-    }
-}
-
-/// It cannot be moved home, and is the only one: so what waits for a slot of its drive fails, unless something may leave it that.
-#[test]
-fn what_waits_for_a_slot_that_bad_homes_keep_fails() {
-    let fails = |may_come: &dyn Fn(&mut EagerCopies)| {
-        let mut copies = volume(true);
-        for _ in 0..failures::MOVES_MAX {
-            copies.copies.fly(FIRST, 0, Source::AnotherCopy);
-            copies.copies.failed(FIRST);
-        }
-        copies.put(SECOND, NOWHERE);
-        let free: Vec<Slot> = copies.map.free[0].iter().collect();
-        free.into_iter()
-            .for_each(|slot| copies.map.free[0].take(slot));
-        let waiting = copies.write_copy(FIRST, Reason::Delayed);
-        let elsewhere = copies.write_copy(CopyOf { chunk: 2, copy: 0 }, Reason::Delayed);
-        assert_ne!(elsewhere.drive, waiting.drive);
-        may_come(&mut copies);
-        let mut out = Plan::default();
-        copies.make_room(waiting.drive, &mut out);
-        assert!(out.ios().next().is_none(), "it is not moved once more");
-        let meant = [(waiting.tag, Failure::Medium)];
-        assert!(out.revoked.is_empty() || out.revoked == meant);
-        !out.revoked.is_empty()
-    };
-    assert!(fails(&|_| ()));
-    let other = CopyOf { chunk: 1, copy: 0 };
-    assert!(
-        !fails(&|copies| copies.forget(2, &mut Plan::default())),
-        "the map changes"
-    );
-    assert!(
-        !fails(&|copies| _ = copies.write_copy(SECOND, Reason::Delayed)),
-        "it is overwritten"
-    );
-    assert!(
-        !fails(&|copies| copies.copies.fly(other, 0, Source::Buffer)),
-        "a copy goes home"
-    );
 }
 
 /// While the map is told that a copy is given up, the drive of the other one goes.
