@@ -126,9 +126,8 @@ impl EagerCopies {
         self.lost -= usize::from(was_lost);
         let result = change(self);
         self.lost += usize::from(self.is_lost(chunk));
-        if !was_lost {
-            self.hurry_copies(chunk);
-        }
+        // Also if it was lost before: then what waits may have the newer version, from the buffer.
+        self.hurry_copies(chunk);
         result
     }
 

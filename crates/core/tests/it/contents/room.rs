@@ -15,7 +15,7 @@ use crate::contents::setups::Setup;
 use crate::support::number;
 
 /// One slot in a hundred is free.
-const TIGHT: [Setup; 3] = [
+const TIGHT: [Setup; 4] = [
     Setup::new(
         "distorted_mirror:ds=1.98:dd=1.0101010101:stripe_kib=8",
         2,
@@ -31,11 +31,16 @@ const TIGHT: [Setup; 3] = [
         2,
         1,
     ),
+    Setup::new(
+        "distorted_mirror:ds=1.98:dd=1.0101010101:stripe_kib=8:map=log:home=drive",
+        2,
+        2,
+    ),
 ];
 
 /// In each of these lives some volume did not answer before: as a delayed write that waits for a slot itself was taken for one that leaves one, as a change of the map was
-/// that is of other drives alone, or as what began to wait when others had failed was not asked for again.
-const SEEDS: [u64; 5] = [5, 6, 17, 25, 29];
+/// that is of other drives alone, or as what began to wait when others had failed was not asked for again; or a copy that the buffer alone had waited for spare time.
+const SEEDS: [u64; 6] = [5, 6, 13, 17, 25, 29];
 
 /// Bursts of writes on drives each of which fails so often, and two of which may go.
 fn life(setup: &Setup, seed: u64) -> Rig {
