@@ -292,7 +292,7 @@ pub trait Placement: Send {
         Vec::new()
     }
 
-    /// How long drives have been rebuilt that are not yet, all together.
+    /// How long drives have been rebuilt that do not have all, all together: they are not rebuilt yet, or never were, as another drive went or they did.
     fn rebuilding(&self) -> Duration {
         Duration::ZERO
     }

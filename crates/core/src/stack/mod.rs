@@ -563,7 +563,7 @@ impl Stack {
         self.placement.degraded()
     }
 
-    /// How long drives have been rebuilt that are not yet, all together.
+    /// How long drives have been rebuilt that do not have all, all together.
     pub fn rebuilding(&self) -> Duration {
         self.placement.rebuilding()
     }

@@ -89,6 +89,26 @@ fn an_array_without_a_drive_is_told() {
     }
 }
 
+/// A spare was too slow for as long as it was rebuilt: up to the end, or until another drive of the array went or it went itself.
+#[test]
+fn a_rebuild_that_is_too_slow_is_told_however_it_ends() {
+    let workload = "iometer:requests=600:depth=4";
+    for second in [
+        "",
+        ":second_gone_at_s=4:second_gone_drive=2",
+        ":second_gone_at_s=4:second_gone_drive=3",
+    ] {
+        let gone = format!("gone_at_s=1:gone_drive=1{second}");
+        let place = "raid5:disks=4:spares=1:rebuild_mib_s=50";
+        let texts = faulty(workload, place, &gone, WarningKind::Rebuild);
+        let [text] = texts.as_slice() else {
+            panic!("{gone}: {texts:?}")
+        };
+        let told = " MiB a second, although rebuild_mib_s = 50 was asked for";
+        assert!(text.contains(told), "{gone}: {text}");
+    }
+}
+
 /// Those that went first are told first, each with the part of what was measured that lacked it; one that nobody noticed is not told.
 #[test]
 fn several_drives_that_are_gone_are_told_in_their_order() {

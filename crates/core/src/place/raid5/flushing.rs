@@ -1,7 +1,7 @@
 //! Flushes: of every drive with a seat, but for such as are gone.
 //!
 //! One fails if something is on drives that are gone alone, as two of an array are; and once if something was lost since the last one, since that may
-//! have been answered and not flushed.
+//! have been answered and not flushed. It fails by what lost it: as `medium` where no drive that went had a part in it.
 
 use super::{Raid5, Role, tag};
 use crate::ids::DriveId;
@@ -12,11 +12,14 @@ use crate::units::{Blocks, Pba};
 
 impl Raid5 {
     pub(super) fn plan_flush(&mut self, out: &mut Plan) {
-        if std::mem::take(&mut self.untold) || self.loses_something() {
-            out.failure = Some(Failure::Gone);
-            return;
+        let untold = self.untold.take();
+        out.failure = match self.loses_something() {
+            true => Some(Failure::Gone),
+            false => untold,
+        };
+        if out.failure.is_none() {
+            self.flush_drives(false, out);
         }
-        self.flush_drives(false, out);
     }
 
     pub(super) fn flush_drives(&mut self, own: bool, out: &mut Plan) {
@@ -33,7 +36,7 @@ impl Raid5 {
     /// A drive has ended a flush. If it is gone, the others of its array have what it had.
     pub(super) fn flushed(&mut self, name: u32, drive: DriveId, done: &DriveDone, out: &mut Plan) {
         let is_done = done.status.is_done();
-        let is_spared = || !self.untold && !self.loses_something();
+        let is_spared = || self.untold.is_none() && !self.loses_something();
         let goes_on = is_done || self.seats.is_gone(drive) && is_spared();
         if goes_on && !is_done {
             out.instead = Instead::Tolerated;

@@ -6,6 +6,7 @@ use super::Raid5;
 use super::geometry::{Geometry, Stripe};
 use super::seats::Seat;
 use crate::contract::Lost;
+use crate::op::Failure;
 use crate::units::{Blocks, Extent, Pba};
 
 /// Stripes of an array that are looked at for addresses.
@@ -66,6 +67,20 @@ impl Raid5 {
             true
         });
         count
+    }
+
+    /// Why what is lost between these blocks of an array's drives is: a drive that went had a part of it, or none did.
+    pub(super) fn lost_by(&self, array: usize, rows: (u64, u64)) -> Failure {
+        let mut gone = false;
+        self.lost_rows(array, rows, |(from, to), bad| {
+            let had = |seat: &Seat| self.bad.has_gone(*seat, Pba(from), Blocks(to - from));
+            gone = bad.iter().any(had);
+            !gone
+        });
+        match gone {
+            true => Failure::Gone,
+            false => Failure::Medium,
+        }
     }
 
     /// All that is lost, with the first addresses.

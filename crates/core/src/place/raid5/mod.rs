@@ -158,8 +158,8 @@ struct Raid5 {
     turns: Turns,
     written: Written,
     repair: Repair,
-    /// Whether something was lost that no flush has told.
-    untold: bool,
+    /// Why something was lost that no flush has told, if something was.
+    untold: Option<Failure>,
     counts: Counts,
     /// Memory for what a request covers of a stripe, of that for what lies in some of its rows, and for where these end.
     pieces: Vec<Piece>,
@@ -181,7 +181,7 @@ impl Raid5 {
             turns: Turns::default(),
             written: Written::new(drives.loses),
             repair: Repair::new(&geometry, mib_s),
-            untold: false,
+            untold: None,
             counts: Counts::default(),
             pieces: Vec::new(),
             within: Vec::new(),
@@ -216,7 +216,9 @@ impl Raid5 {
         self.bad.mark(seat, at, len, why);
         let more = self.count_lost(array, rows) - before;
         self.counts.lost_blocks += more;
-        self.untold |= more > 0;
+        if more > 0 && self.untold != Some(Failure::Gone) {
+            self.untold = Some(self.lost_by(array, rows));
+        }
         self.repair.look_again(seat, at, array);
     }
 
@@ -225,7 +227,7 @@ impl Raid5 {
         let array = self.geometry.array(seat);
         self.vacate(seat);
         self.mark(seat, Pba(0), Blocks(self.geometry.used()), Kind::Gone);
-        self.repair.end_rebuild(seat);
+        self.repair.end_in_vain(seat);
         if self.seats.replace(seat, self.bad.table()).is_some() {
             self.counts.spares += 1;
             self.repair.rebuild(seat);
@@ -458,7 +460,7 @@ impl Placement for Raid5 {
     }
 
     fn rebuilding(&self) -> Duration {
-        self.repair.under_way()
+        self.repair.unfinished()
     }
 
     fn persistent(&self) -> Option<&dyn Persistent> {

@@ -51,6 +51,8 @@ pub(super) struct Repair {
     rebuilds: Vec<Option<Instant>>,
     /// How many there are of these.
     rebuilding: u32,
+    /// How long others were rebuilt that went, or of whose array another drive did, before they had all.
+    in_vain: Duration,
     /// Time for a block at the rate, in nanoseconds; 0 if there is no rate.
     block_ns: f64,
     /// By array: when its next piece is due whatever the drives do; never if nothing is left to repair, or there is no rate.
@@ -70,6 +72,7 @@ impl Repair {
             arrays: (0..geometry.arrays).map(|_| Progress::default()).collect(),
             rebuilds: vec![None; seats],
             rebuilding: 0,
+            in_vain: Duration::ZERO,
             block_ns: if mib_s > 0.0 { block_ns } else { 0.0 },
             due: Agenda::new(geometry.arrays as usize),
             goes_on: false,
@@ -125,10 +128,18 @@ impl Repair {
         begun
     }
 
-    /// How long spares have been rebuilt that are not yet, all together.
-    pub(super) fn under_way(&self) -> Duration {
+    /// The same of a spare that does not have all: it was rebuilt for so long all the same.
+    pub(super) fn end_in_vain(&mut self, seat: Seat) {
+        if let Some(begun) = self.end_rebuild(seat) {
+            self.in_vain.0 += self.now.since(begun).0;
+        }
+    }
+
+    /// How long spares have been rebuilt that do not have all, all together: they are not rebuilt yet, or never were.
+    pub(super) fn unfinished(&self) -> Duration {
         let begun = self.rebuilds.iter().flatten();
-        Duration(begun.map(|begun| self.now.since(*begun).0).sum())
+        let under_way: u64 = begun.map(|begun| self.now.since(*begun).0).sum();
+        Duration(self.in_vain.0 + under_way)
     }
 
     /// A piece has ended.
@@ -197,7 +208,7 @@ impl Raid5 {
     }
 
     /// Begins with the next piece of an array, and gives its length; none if nothing is left.
-    fn repair_piece(&mut self, array: usize, out: &mut Plan) -> Option<Blocks> {
+    pub(super) fn repair_piece(&mut self, array: usize, out: &mut Plan) -> Option<Blocks> {
         let Some((seat, stripe, rows, tried)) = self.next_bad(array) else {
             // What was passed over at last may have been all that was left.
             self.look_at_rebuilds(array);
@@ -331,8 +342,9 @@ impl Raid5 {
         let is_away = |seat: &Seat| self.seats.is_vacant(*seat) || self.repair.rebuilds(*seat);
         let away = self.geometry.seats_of(array).filter(is_away).count();
         for seat in self.geometry.seats_of(array) {
-            let begun = self.repair.end_rebuild(seat);
-            if let Some(begun) = begun.filter(|_| away == 1) {
+            if away > 1 {
+                self.repair.end_in_vain(seat);
+            } else if let Some(begun) = self.repair.end_rebuild(seat) {
                 let took = self.repair.now.since(begun);
                 self.seats.rebuilt(seat, self.bad.table());
                 self.counts.rebuilds += 1;

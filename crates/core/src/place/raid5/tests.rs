@@ -3,6 +3,7 @@
 use super::geometry::{Geometry, Piece, Rows};
 use super::writing::{How, cheapest};
 use super::*;
+use crate::op::Status;
 use crate::place::busy::Busy;
 use crate::plan::Step;
 use crate::registry::{KnobValue, Knobs};
@@ -353,4 +354,63 @@ fn so_many_addresses_are_listed() {
             .windows(2)
             .all(|two| two[0].end() < two[1].start)
     );
+}
+
+/// How a flush is planned: with the reason why it fails, if it does.
+fn flush(raid5: &mut Raid5) -> Option<Failure> {
+    let mut plan = Plan::default();
+    let request = Request::new(1, Op::Flush, 0, 0, Instant::ZERO);
+    raid5.plan(Instant::ZERO, &request, &Busy, &mut plan);
+    assert_eq!(plan.failure.is_none(), plan.ios().count() == 7);
+    plan.failure
+}
+
+/// Once: then nothing more was lost. Of several losses a drive that went is what is told.
+#[test]
+fn a_flush_fails_by_what_lost_something() {
+    for (whys, failure) in [
+        (&[Kind::Bad, Kind::Bad][..], Failure::Medium),
+        (&[Kind::Gone, Kind::Bad], Failure::Gone),
+        (&[Kind::Bad, Kind::Gone], Failure::Gone),
+        (&[Kind::Gone; 2], Failure::Gone),
+    ] {
+        let mut raid5 = of_study();
+        for (seat, why) in (0..).map(Seat).zip(whys) {
+            assert_eq!(flush(&mut raid5), None);
+            raid5.mark(seat, Pba(10), Blocks(2), *why);
+        }
+        assert_eq!(flush(&mut raid5), Some(failure), "{whys:?}");
+        assert_eq!(flush(&mut raid5), None, "{whys:?}");
+        // Elsewhere, and of two bad blocks alone.
+        for _ in 0..2 {
+            raid5.mark(Seat(4), Pba(11), Blocks(1), Kind::Bad);
+            raid5.mark(Seat(5), Pba(100), Blocks(1), Kind::Bad);
+            raid5.mark(Seat(6), Pba(100), Blocks(1), Kind::Bad);
+        }
+        let lost = whys.contains(&Kind::Gone);
+        let failure = if lost { Failure::Gone } else { Failure::Medium };
+        assert_eq!(flush(&mut raid5), Some(failure), "{whys:?}");
+    }
+}
+
+/// The time counts that a spare was rebuilt in vain: since another drive of its array went, or since it went itself.
+#[test]
+fn a_rebuild_that_has_no_end_took_its_time() {
+    for second in [Seat(2), Seat(1)] {
+        let mut raid5 = raid5(&[("disks", 6), ("spares", 1)]);
+        let (mut out, mut told) = (Plan::default(), Vec::new());
+        for (second_s, seat) in [(10, Seat(1)), (70, second)] {
+            raid5.repair.at(Instant(second_s * 1_000_000_000));
+            let drive = raid5.seats.drive(seat);
+            raid5.seats.learn(drive, Status::Failed(Failure::Gone));
+            raid5.vacated(seat, &mut out);
+            told.push(raid5.rebuilding().0);
+        }
+        assert_eq!(raid5.repair_piece(0, &mut out), None);
+        raid5.repair.at(Instant(100_000_000_000));
+        told.push(raid5.rebuilding().0 / 1_000_000_000);
+        assert_eq!(told, [0, 60_000_000_000, 60], "{second:?}");
+        assert_eq!((raid5.counts.rebuilds, raid5.counts.rebuild_ms), (0, 0));
+        raid5.audit();
+    }
 }

@@ -20,7 +20,7 @@ pub(in crate::run) struct AtEnd {
     pub(super) gone: Vec<(DriveId, Instant, bool)>,
     /// What places of the volume lack.
     pub(super) degraded: Vec<Degraded>,
-    /// How long those have been rebuilt that are not yet, all together.
+    /// How long drives have been rebuilt that do not have all, all together.
     pub(super) rebuilding: Duration,
     /// Settings of faults that had begun and that no command has met.
     pub(super) unmet: Vec<Unmet>,
