@@ -40,7 +40,7 @@ export const WORK_S = ofFiles("work_s");
 export const TRANSACTIONS_S = ofTransactions("transactions_s");
 
 const FILE_CHARTS: readonly Chart[] = [
-  chart("Done and written after", "s", "Until all that processes did was on the medium.", WORK_S, "not at the end"),
+  chart("Done and written after", "s", "Until all that processes did was on the medium. Where requests failed, not all was.", WORK_S, "not at the end"),
   chart("Files read again at", "MB/s", "All files one after another, with nothing in memory.", ofFiles("reread_mb_s")),
   stack("Writes", "requests", "", [
     { name: "of files and directories", of: ofFiles("data_writes") },

@@ -503,7 +503,7 @@ pub struct Ranking {
     /// The run of the baseline, as an index into `runs`; `None` if it was not finished.
     pub baseline: Option<usize>,
     /// The runs, in the order of [`Standing`]: those that keep up by mean response time, those whose queue grew by how fast it grew, those
-    /// that failed by the share of their measured reads and writes that did, those that served wrong blocks by how many.
+    /// that failed by the share of their measured requests that did, those that served wrong blocks by how many.
     pub ranks: Vec<Rank>,
 }
 
@@ -537,7 +537,7 @@ words! {
         KeepsUp = "keeps up",
         /// Its queue grew, so that its mean tells how long the load is.
         Overloaded = "overloaded",
-        /// It failed more than one in a hundred of its measured reads and writes, so it has no 99th percentile: its mean is of
+        /// It failed more than one in a hundred of its measured reads and writes, or of these and flushes together: its mean is of
         /// those that it served.
         Failed = "failed",
         /// It served blocks that were wrong, where another choice under its load served none.

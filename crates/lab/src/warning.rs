@@ -136,7 +136,7 @@ words! {
         Rebuild = "rebuild",
         /// A write buffer kept all that was written, took none of it, or gave some of it up.
         Buffer = "buffer",
-        /// A log wrote nothing any more, or a journal.
+        /// A log wrote nothing any more, or a journal; or requests of a file system failed, which does not write their blocks again.
         GaveUp = "gave-up",
         /// Combinations of a grid that would be the same as others are not run.
         LeftOut = "left-out",

@@ -313,11 +313,12 @@ impl Machine {
         })
     }
 
-    /// When all is done and written, it may be read again.
+    /// When all is done and written, it may be read again. Where a request failed, not all is, and the reader has not read all.
     fn look_for_the_end(&mut self) {
         let all_ended = self.processes.iter().all(|process| process.ended.is_some());
         let quiet = self.flights.is_empty() && self.next.is_none();
-        if !all_ended || !quiet || !self.files.is_clean() || self.files.gave_up() {
+        let ends = all_ended && quiet && self.files.is_clean();
+        if !ends || self.files.gave_up() || self.files.counts.failed > 0 {
             return;
         }
         let Some(worked) = self.worked else {

@@ -16,6 +16,12 @@ pub fn gave_up(run: &Run) -> bool {
     run.happened(KEY, "gave_up")
 }
 
+/// Whether requests of a run failed, or its log gave up, before all was on the medium: then it never will be.
+pub fn is_undone(run: &Run) -> bool {
+    let never = run.measure(KEY, "work_s").is_none();
+    never && (run.happened(KEY, "failed") || gave_up(run))
+}
+
 const FIXED: usize = 22;
 
 /// What is told: first these, then files by mini-group.
@@ -37,7 +43,7 @@ const TOLD: [Measure; FIXED] = [
     Measure::quantity(
         "work_s",
         "s",
-        "until all that processes did was on the medium",
+        "until all that processes did was on the medium; none if a request failed before",
     ),
     Measure::quantity(
         "waited_ms",
@@ -47,7 +53,7 @@ const TOLD: [Measure; FIXED] = [
     Measure::quantity(
         "reread_s",
         "s",
-        "how long it took then to read all files one after another, with nothing in memory",
+        "how long it took then to read all files one after another, with nothing in memory; none if a read failed",
     ),
     Measure::quantity("reread_mb_s", "MB/s", "and how fast that was"),
     Measure::count("files", "files", "files that were made").of_run(),

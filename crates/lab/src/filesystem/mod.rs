@@ -64,7 +64,7 @@ use self::runs::Runs;
 use self::shape::{INODES, MINI_GROUPS, Shape};
 use self::skips::Skips;
 
-pub use self::measures::{KEY, MEASURES, gave_up};
+pub use self::measures::{KEY, MEASURES, gave_up, is_undone};
 
 /// What of a write's address is left to the drive.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -98,10 +98,17 @@ impl Measured {
     /// What a verdict judges it by, but for what drives count: wrong blocks, and whether they met faults.
     pub(crate) fn basis(&self) -> Basis {
         let failed = self.failed();
+        let Recorder {
+            flushes,
+            flushes_failed,
+            ..
+        } = &self.recorder;
         Basis {
             batches_ms: self.batch_means_ms(),
             measured: self.both.count() + failed,
             failed,
+            flushes: flushes.count() + flushes_failed,
+            flushes_failed: *flushes_failed,
             ..Basis::default()
         }
     }

@@ -603,11 +603,11 @@ fn flushes_that_fail_are_beyond_all_others_of_them() {
             };
             recorder.replied(timeline.replied, &reply);
         }
-        let run = recorder.finish(
-            Instant(1_000_000_000),
-            String::new(),
-            serde_json::Value::Null,
-        );
+        let measured = recorder.end(Instant(1_000_000_000));
+        let basis = measured.basis();
+        assert_eq!((basis.flushes, basis.flushes_failed), (10, failed));
+        assert_eq!((basis.measured, basis.failed), (0, 0));
+        let run = measured.run(String::new(), serde_json::Value::Null);
         run.flush_response_ms.unwrap().p50
     };
     let found = median(4).expect("six were answered");

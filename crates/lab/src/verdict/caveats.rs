@@ -78,7 +78,7 @@ pub(super) fn interrupted(judged: &[Judged<'_>]) -> Option<String> {
 pub(super) fn fails_clearly_more(run: &Basis, other: &Basis) -> bool {
     let variance = |run: &Basis| {
         let share = run.failed_share();
-        share * (1.0 - share) / run.measured.max(1) as f64
+        share * (1.0 - share) / run.failing().1.max(1) as f64
     };
     let error = libm::sqrt(variance(run) + variance(other));
     run.failed_share() - other.failed_share() > 1.96 * error
@@ -110,6 +110,23 @@ pub(super) fn failures(judged: &[Judged<'_>]) -> Option<String> {
         failing.len(),
         judged.len()
     ))
+}
+
+/// That flushes failed, of those that were measured; of several runs the first with most of them.
+pub(super) fn flushes(judged: &[Judged<'_>]) -> Option<String> {
+    let mut failing: Vec<&Judged<'_>> = judged.iter().collect();
+    failing.retain(|(_, basis)| basis.flushes_failed > 0);
+    let failed = |(_, basis): &&&Judged<'_>| basis.flushes_failed;
+    let (worst, basis) = failing.iter().rev().max_by_key(failed)?;
+    let (count, of) = (basis.flushes_failed, basis.flushes);
+    Some(match judged.len() {
+        1 => format!("{count} of {of} measured flushes failed."),
+        all => format!(
+            "Flushes failed in {} of {all} runs, most in {} ({count} of {of} that were measured).",
+            failing.len(),
+            worst.label
+        ),
+    })
 }
 
 /// That wrong blocks were served, and nobody was told; of several runs the one with the fewest and the one with the most of them.

@@ -5,8 +5,8 @@
 //! Simulation Modeling and Analysis, chapter 10). An interval that contains 0 decides nothing. Runs under different
 //! loads are never compared: with more requests in flight each waits longer, whatever serves them. Nor are means under a
 //! growing queue, which tell how long the load is: a run that keeps up is faster than one that does not, and of those that do
-//! not only the growth is told. Nor is the mean of a run that failed more than one in a hundred of its requests: it has no 99th percentile,
-//! since a request that failed was never answered, and its batches are not the requests of the other run's. It stands behind all that
+//! not only the growth is told. Nor is the mean of a run that failed more than one in a hundred of its requests, flushes among them: a request that
+//! failed was never answered, and its batches are not the requests of the other run's. It stands behind all that
 //! failed fewer; such runs are in the order of how many they failed.
 //!
 //! A run that served wrong blocks stands behind all others where one of these served none. Where all of them served some, they are ranked as
@@ -48,6 +48,7 @@ pub fn of(runs: &[Judged<'_>], varied: &[Varied], baseline: Option<String>) -> V
         let more = [
             caveats::interrupted(runs),
             caveats::failures(runs),
+            caveats::flushes(runs),
             caveats::wrong_blocks(runs),
         ];
         let more = more.into_iter().flatten().map(|told| format!(" {told}"));
@@ -77,6 +78,7 @@ pub fn of(runs: &[Judged<'_>], varied: &[Varied], baseline: Option<String>) -> V
         caveats::interrupted(runs),
         caveats::bursts(runs),
         caveats::failures(runs),
+        caveats::flushes(runs),
         caveats::wrong_blocks(runs),
         caveats::without_faults(runs),
     ];

@@ -460,8 +460,8 @@ impl Names<'_> {
                 Lead::Fails(best, other) => {
                     let (who, other) = (self.choice(best), self.choice(other));
                     let open = format!(
-                        "none wins, as {who}, with the lowest mean, failed a greater share of its measured reads and \
-                         writes than {other}"
+                        "none wins, as {who}, with the lowest mean, failed a greater share of its measured requests \
+                         than {other}"
                     );
                     (true, open)
                 }

@@ -1,8 +1,8 @@
 //! What runs of file systems say: after how long all that processes did was on the medium.
 //!
-//! Their requests are others in each run, so means of requests are not compared.
+//! Their requests are others in each run, so means of requests are not compared. A run of which a request failed is never done and written: it stands in no order.
 
-use crate::filesystem::{KEY, gave_up};
+use crate::filesystem::{KEY, gave_up, is_undone};
 use crate::number::seconds;
 use crate::outcome::Run;
 
@@ -16,21 +16,32 @@ pub(super) fn is_of_all(runs: &[&Run]) -> bool {
     runs.iter().all(|run| run.has(KEY, "files"))
 }
 
-/// The headline, and a detail where a run ended before that.
+/// Of runs of which one, or all, are in a state: which they are.
+fn which(those: &[&Run], all: usize) -> String {
+    match those {
+        [one] => one.label.clone(),
+        _ => format!("{} of {all} runs", those.len()),
+    }
+}
+
+/// The headline, and details where a run ended before that.
 pub(super) fn sentences(runs: &[&Run]) -> (String, Vec<String>) {
     let mut all: Vec<(f64, &Run)> = runs
         .iter()
         .filter_map(|run| Some((done(run)?, *run)))
         .collect();
     all.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-    let never = runs.len() - all.len();
     let (Some((first, of_first)), Some((last, of_last))) = (all.first(), all.last()) else {
-        let headline = match runs.iter().all(|run| gave_up(run)) {
-            true => "Not everything was written: the log gave up.",
+        let headline = match runs.iter().all(|run| is_undone(run)) {
+            true if runs.iter().all(|run| gave_up(run)) => {
+                "Not everything was written: the log gave up."
+            }
+            true => "Not everything was done and written, as requests failed.",
             false => "Not everything was done and written when the run ended.",
         };
         return (headline.to_owned(), Vec::new());
     };
+    let never = runs.len() - all.len();
     let begin = format!("Everything is done and written after {}", seconds(*first));
     let headline = match (runs.len(), first.total_cmp(last).is_eq()) {
         (1, _) => format!("{begin}."),
@@ -41,8 +52,22 @@ pub(super) fn sentences(runs: &[&Run]) -> (String, Vec<String>) {
             format!("{begin} ({}) to {end} ({}).", of_first.label, of_last.label)
         }
     };
-    let (all, logs) = (runs.len(), runs.iter().filter(|run| gave_up(run)).count());
-    let ended = (never > 0).then(|| format!("{never} of {all} runs ended before that."));
-    let logs = (logs > 0).then(|| format!("The log gave up in {logs} of {all} runs."));
-    (headline, ended.into_iter().chain(logs).collect())
+    let (headline, undone) = with_undone(headline, runs);
+    let (all, early) = (runs.len(), never - undone);
+    let ended = (early > 0).then(|| format!("{early} of {all} runs ended before that."));
+    (headline, ended.into_iter().collect())
+}
+
+/// The headline with what never will be done and written, and how many runs that are.
+fn with_undone(headline: String, runs: &[&Run]) -> (String, usize) {
+    let undone = runs.iter().copied().filter(|run| is_undone(run));
+    let (logs, failed): (Vec<&Run>, Vec<&Run>) = undone.partition(|run| gave_up(run));
+    let told = [(&logs, "the log gave up"), (&failed, "requests failed")];
+    let told = told.into_iter().filter(|(those, _)| !those.is_empty());
+    let told = told.map(|(those, why)| {
+        let which = which(those, runs.len());
+        format!(" Not everything was done and written in {which}: {why}.")
+    });
+    let headline = headline + &told.collect::<String>();
+    (headline, logs.len() + failed.len())
 }

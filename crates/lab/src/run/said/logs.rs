@@ -1,12 +1,13 @@
-//! That a log gave up: it has no time at which all was on the medium, and who reads its other numbers has to know why. So it is with a journal,
-//! and transactions a second.
+//! That a log gave up: it has no time at which all was on the medium, and who reads its other numbers has to know why. So it is with a file system of
+//! which requests failed, and with a journal and transactions a second.
 
 use crate::filesystem;
 use crate::outcome::Run;
 use crate::warning::{Warning, WarningKind};
 use crate::workload;
 
-/// That the log of a run wrote nothing any more before all was on the medium, or its journal before all was committed.
+/// That the log of a run wrote nothing any more before all was on the medium, or its journal before all was committed; or that requests of its file
+/// system failed before.
 pub(super) fn gave_up(run: &Run) -> Option<Warning> {
     if workload::gave_up(run) {
         let text = "the journal gave up, as a request failed that it needs: what it had not committed was never done, so there are no \
@@ -14,7 +15,10 @@ pub(super) fn gave_up(run: &Run) -> Option<Warning> {
         return Some(Warning::new(WarningKind::GaveUp, text).of_run(&run.label));
     }
     if !filesystem::gave_up(run) {
-        return None;
+        let text = "requests of the file system failed, and what they were to write or read was never done: so there is no time until all was on the \
+                    medium, and the run is compared with none";
+        let told = || Warning::new(WarningKind::GaveUp, text).of_run(&run.label);
+        return filesystem::is_undone(run).then(told);
     }
     let reason = match run.failed.values().sum::<u64>() {
         0 => "cleaning gained no room any more",
@@ -32,6 +36,27 @@ mod tests {
     use super::*;
     use crate::filesystem::KEY;
     use crate::outcome::Number;
+
+    /// Requests that failed once all was on the medium are of the reader, which has nothing to write.
+    #[test]
+    fn a_file_system_of_which_requests_failed_is_told() {
+        let warned = |told: &[(&str, Number)]| {
+            let told = told.iter().map(|(name, of)| ((*name).to_owned(), *of));
+            let run = Run {
+                measures: [(KEY.to_owned(), told.collect())].into(),
+                ..Run::default()
+            };
+            gave_up(&run).map(|warning| warning.text)
+        };
+        let (failed, work) = (Number::Count(2), ("work_s", Number::Quantity(1.0)));
+        assert_eq!(warned(&[("failed", failed), work]), None);
+        assert_eq!(warned(&[("failed", Number::Count(0))]), None, "it ended");
+        let text = warned(&[("failed", failed)]).unwrap();
+        assert!(
+            text.starts_with("requests of the file system failed"),
+            "{text}"
+        );
+    }
 
     fn warned(count: Option<u64>, failed: u64) -> Option<String> {
         let of_log = count.map(|count| ("gave_up".to_owned(), Number::Count(count)));

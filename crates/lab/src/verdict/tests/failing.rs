@@ -38,7 +38,7 @@ fn a_choice_that_fails_clearly_more_requests_does_not_win() {
         judged(&runs, &keys, Some("sched=fcfs")).headline
     };
     let told = failed([0, 90, 2]);
-    let expected = "None wins: satf failed 0.900 % of its measured reads and writes, fcfs 0.000 %; of those that were answered it has the lowest mean, \
+    let expected = "None wins: satf failed 0.900 % of its measured requests, fcfs 0.000 %; of those that were answered it has the lowest mean, \
                     5.000 ms against 10.00.";
     assert!(told.starts_with(expected), "{told}");
     // Of ten thousand requests, four and ten may be of one chance; four and twelve are hardly.
@@ -60,7 +60,7 @@ fn a_choice_that_fails_clearly_more_requests_does_not_win() {
         "{}",
         verdict.headline
     );
-    let expected = "At depth 8 none wins, as satf, with the lowest mean, failed a greater share of its measured reads and writes than fcfs";
+    let expected = "At depth 8 none wins, as satf, with the lowest mean, failed a greater share of its measured requests than fcfs";
     assert!(
         verdict.details[0].starts_with(expected),
         "{:?}",
@@ -70,12 +70,13 @@ fn a_choice_that_fails_clearly_more_requests_does_not_win() {
         basis.failed = 11;
     }
     let verdict = judged(&runs, &keys, Some("sched=fcfs"));
-    let expected = "At depth 8 none wins, as under each choice more than 1 % of the measured reads and writes failed.";
+    let expected =
+        "At depth 8 none wins, as under each choice more than 1 % of the measured requests failed.";
     assert_eq!(verdict.details, [expected]);
     runs[2].1.failed = 0;
     runs[2].0.queue_growth_rps = Some(100.0);
     let verdict = judged(&runs, &keys, Some("sched=fcfs"));
-    let expected = "At depth 8 none wins, as under each choice the queue grows or more than 1 % of the measured reads and writes failed.";
+    let expected = "At depth 8 none wins, as under each choice the queue grows or more than 1 % of the measured requests failed.";
     assert_eq!(verdict.details, [expected]);
 }
 
@@ -113,17 +114,17 @@ fn a_choice_that_failed_many_of_its_requests_is_behind_all_others() {
         [(1, "look"), (2, "fcfs"), (3, "satf")]
     );
     let alone = order([0, 910, 990]).headline;
-    let told = "fcfs wins: 10.00 ms on average; under the others more than 1 % of the measured reads and writes failed.";
+    let told = "fcfs wins: 10.00 ms on average; under the others more than 1 % of the measured requests failed.";
     assert_eq!(alone, told);
     let both = of_failing([0, 2, 990], true).headline;
-    let told = "satf wins: 5.000 ms on average; under the others the queue grows or more than 1 % of the measured reads and writes failed.";
+    let told = "satf wins: 5.000 ms on average; under the others the queue grows or more than 1 % of the measured requests failed.";
     assert_eq!(both, told);
     // Nor is its p99 held against that of the winner.
     let (mut runs, keys) = schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0)]);
     runs[0].0.response_ms.p99_ci95 = Some([90.0, 95.0]);
     runs[1].0.response_ms.p99_ci95 = Some([40.0, 45.0]);
     runs[1].1.failed = 450;
-    let told = "fcfs wins: 10.00 ms on average; under the others more than 1 % of the measured reads and writes failed.";
+    let told = "fcfs wins: 10.00 ms on average; under the others more than 1 % of the measured requests failed.";
     assert_eq!(judged(&runs, &keys, None).headline, told);
     // Of a baseline that failed many there is nothing to be compared with.
     let verdict = order([910, 0, 0]);
@@ -138,8 +139,8 @@ fn an_overloaded_choice_is_told_once_beside_those_that_failed() {
     // That the queue of one that failed many does not grow is no wonder.
     let verdict = of_failing([0, 910, 900], true);
     assert_eq!(ranked(&verdict), [(1, "fcfs"), (2, "look"), (3, "satf")]);
-    let told = "None wins: the queue grows by 100.0 requests a second under fcfs; all others failed more than 1 % of their measured reads and \
-                writes; response times tell how long the load is.";
+    let told = "None wins: the queue grows by 100.0 requests a second under fcfs; all others failed more than 1 % of their measured requests; \
+                response times tell how long the load is.";
     assert_eq!(verdict.headline, told);
 }
 
@@ -154,7 +155,7 @@ fn choices_that_all_failed_many_are_in_the_order_of_how_many() {
             assert_eq!(told, (Word::Failed, None, None));
         }
     }
-    let told = "None wins: each failed more than 1 % of its measured reads and writes, from 11.00 % (fcfs) to 90.00 % (look); those that were \
+    let told = "None wins: each failed more than 1 % of its measured requests, from 11.00 % (fcfs) to 90.00 % (look); those that were \
                 answered are not compared.";
     assert_eq!(verdict.headline, told);
     assert_eq!(verdict.details.len(), 0);
@@ -162,7 +163,7 @@ fn choices_that_all_failed_many_are_in_the_order_of_how_many() {
     let verdict = of_failing([110, 110, 20], true);
     assert_eq!(ranked(&verdict), [(1, "look"), (2, "fcfs"), (2, "satf")]);
     let verdict = of_failing([110, 110, 110], false);
-    let told = "None wins: each failed 11.00 % of its measured reads and writes; those that were answered are not compared.";
+    let told = "None wins: each failed 11.00 % of its measured requests; those that were answered are not compared.";
     assert_eq!(verdict.headline, told);
 }
 
@@ -223,11 +224,11 @@ fn those_behind_several_that_lead_are_told_for_what_they_are() {
     );
     assert_eq!(
         of([20, 0, 0, 30]),
-        format!("{lead} failed more than 1 % of their measured reads and writes.")
+        format!("{lead} failed more than 1 % of their measured requests.")
     );
     assert_eq!(
         of([20, 0, 0, 0]),
-        format!("{lead} are slower, or failed more than 1 % of their measured reads and writes.")
+        format!("{lead} are slower, or failed more than 1 % of their measured requests.")
     );
 }
 
@@ -281,7 +282,7 @@ fn a_choice_does_not_win_over_one_that_tells_nothing_where_others_do_not_keep_up
     runs[2].1.batches_ms = None;
     runs[0].1.failed = 20;
     let told = "satf has the lowest mean, 5.000 ms; of look there are too few answers to tell; fcfs failed more than 1 % of its \
-                measured reads and writes.";
+                measured requests.";
     assert_eq!(judged(&runs, &keys, None).headline, told);
     runs[0].1.failed = 0;
     runs[0].0.queue_growth_rps = Some(10.0);
@@ -328,7 +329,7 @@ fn a_choice_that_served_wrong_blocks_is_behind_all_that_served_none() {
     // Also behind one that failed nearly all.
     let verdict = of_wrong([990, 0, 0], [0, 7, 5]);
     assert_eq!(ranked(&verdict), [(1, "fcfs"), (2, "look"), (3, "satf")]);
-    let told = "None wins: look and satf served wrong blocks, and fcfs failed 99.00 % of its measured reads and writes; those that were \
+    let told = "None wins: look and satf served wrong blocks, and fcfs failed 99.00 % of its measured requests; those that were \
                 answered are not compared. 2 of 3 runs served wrong blocks: sched=look  served 5 wrong blocks, \
                 sched=satf  7.";
     assert_eq!(verdict.headline, told);
@@ -369,4 +370,62 @@ fn choices_all_of_which_served_wrong_blocks_are_ranked_as_if_there_were_none() {
     runs[0].1.wrong_blocks = 3;
     let alone = judged(&runs, &keys, None).headline;
     assert!(alone.ends_with("It served 3 wrong blocks."), "{alone}");
+}
+
+/// Two choices of 4,000 requests, of which 200 are flushes; so many reads and writes, and so many flushes of the first fail.
+fn of_flushes(failed: u64, flushes: u64) -> Verdict {
+    let (mut runs, keys) = schedulers(&[("satf", 5.0, 0.0), ("fcfs", 10.0, 0.0)]);
+    for (_, basis) in &mut runs {
+        (basis.measured, basis.flushes) = (3_800, 200);
+    }
+    (runs[0].1.failed, runs[0].1.flushes_failed) = (failed, flushes);
+    judged(&runs, &keys, None)
+}
+
+/// A flush is a request. Those that were answered make up for no write that was not.
+#[test]
+fn flushes_that_failed_count_as_requests() {
+    let ranks = |verdict: &Verdict| -> Vec<Standing> {
+        let ranks = verdict.rankings[0].ranks.iter();
+        ranks.map(|rank| rank.standing).collect()
+    };
+    let both = [Standing::KeepsUp, Standing::KeepsUp];
+    let many = of_flushes(0, 41);
+    assert_eq!(ranks(&many), [Standing::KeepsUp, Standing::Failed]);
+    let told = "fcfs wins: 10.00 ms on average; under the others more than 1 % of the measured requests failed. Flushes failed in 1 of 2 runs, \
+                most in sched=satf  (41 of 200 that were measured).";
+    assert_eq!(many.headline, told);
+    let some = of_flushes(0, 40);
+    assert_eq!(ranks(&some), both);
+    let told = "None wins: satf failed 1.000 % of its measured requests, fcfs 0.000 %; of those that were answered it has the lowest mean, 5.000 \
+                ms against 10.00. Flushes failed in 1 of 2 runs, most in sched=satf  (40 of 200 that were measured).";
+    assert_eq!(some.headline, told);
+    // 1 % and a little of the reads and writes, and less than that of all.
+    let told = of_flushes(39, 0);
+    assert_eq!(ranks(&told), [Standing::KeepsUp, Standing::Failed]);
+    assert!(!told.headline.contains("lush"), "{}", told.headline);
+    // Of all together a little more than 1 %.
+    assert_eq!(ranks(&of_flushes(30, 10)), both);
+    assert_eq!(
+        ranks(&of_flushes(30, 11)),
+        [Standing::KeepsUp, Standing::Failed]
+    );
+}
+
+#[test]
+fn choices_that_failed_many_flushes_are_in_the_order_of_all_that_failed() {
+    let (mut runs, keys) = schedulers(&[("satf", 5.0, 0.0), ("fcfs", 10.0, 0.0)]);
+    for ((_, basis), flushes) in runs.iter_mut().zip([190, 90]) {
+        (basis.measured, basis.flushes, basis.flushes_failed) = (3_800, 200, flushes);
+    }
+    let verdict = judged(&runs, &keys, None);
+    assert_eq!(ranked(&verdict), [(1, "fcfs"), (2, "satf")]);
+    let told = "None wins: each failed more than 1 % of its measured requests, from 2.250 % (fcfs) to 4.750 % (satf); those that were answered \
+                are not compared. Flushes failed in 2 of 2 runs, most in sched=satf  (190 of 200 that were measured).";
+    assert_eq!(verdict.headline, told);
+    let alone = judged(&runs[1..], &keys, None).headline;
+    assert!(
+        alone.ends_with(" 90 of 200 measured flushes failed."),
+        "{alone}"
+    );
 }

@@ -1,7 +1,7 @@
 //! What is said of choices that failed requests or served wrong blocks, and of those under which the queue grows beside them.
 //!
-//! One that failed a clearly greater share than another one does not win; one that failed more than one in a hundred of its measured
-//! reads and writes has no 99th percentile and is compared with none.
+//! One that failed a clearly greater share than another one does not win; one that failed more than one in a hundred of its measured requests,
+//! flushes among them, is compared with none.
 
 use super::{Names, hardly, word};
 use crate::number::number;
@@ -31,7 +31,7 @@ const UNDER: [(Standing, &str); 3] = [
     (Standing::Overloaded, "the queue grows"),
     (
         Standing::Failed,
-        "more than 1 % of the measured reads and writes failed",
+        "more than 1 % of the measured requests failed",
     ),
     (Standing::WrongBlocks, "wrong blocks were served"),
 ];
@@ -41,7 +41,7 @@ const DO: [(Standing, &str); 3] = [
     (Standing::Overloaded, "are slower"),
     (
         Standing::Failed,
-        "failed more than 1 % of their measured reads and writes",
+        "failed more than 1 % of their measured requests",
     ),
     (Standing::WrongBlocks, "served wrong blocks"),
 ];
@@ -50,7 +50,7 @@ const DO: [(Standing, &str); 3] = [
 fn does(rank: &Rank) -> &'static str {
     match rank.standing {
         Standing::KeepsUp | Standing::Overloaded => "is slower",
-        Standing::Failed => "failed more than 1 % of its measured reads and writes",
+        Standing::Failed => "failed more than 1 % of its measured requests",
         Standing::WrongBlocks => DO[2].1,
     }
 }
@@ -107,7 +107,7 @@ impl Names<'_> {
         }
     }
 
-    /// How many of its measured reads and writes a run failed, in percent.
+    /// How many of its measured requests a run failed, in percent.
     fn failed_percent(&self, rank: &Rank) -> String {
         number(100.0 * self.basis(rank).failed_share())
     }
@@ -124,7 +124,7 @@ impl Names<'_> {
     /// That the first of a load does not win, since it failed more requests than another one.
     pub(super) fn fails(&self, best: &Rank, other: &Rank) -> String {
         format!(
-            "None wins: {} failed {} % of its measured reads and writes, {} {} %; of those that were answered it has the lowest mean, {} \
+            "None wins: {} failed {} % of its measured requests, {} {} %; of those that were answered it has the lowest mean, {} \
              ms against {}.",
             self.choice(best),
             self.failed_percent(best),
@@ -151,10 +151,10 @@ impl Names<'_> {
         };
         let share = match [first, last].map(|rank| self.failed_percent(rank)) {
             [least, most] if least == most => {
-                format!("{least} % of its measured reads and writes")
+                format!("{least} % of its measured requests")
             }
             [least, most] => format!(
-                "more than 1 % of its measured reads and writes, from {least} % ({}) to {most} % ({})",
+                "more than 1 % of its measured requests, from {least} % ({}) to {most} % ({})",
                 self.choice(first),
                 self.choice(last),
             ),
