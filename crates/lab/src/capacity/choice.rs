@@ -20,6 +20,8 @@ pub(super) struct Choice {
     pub(super) axis: Axis,
     pub(super) search: Search,
     pub(super) tried: BTreeMap<usize, Tried>,
+    /// The setting at which an open load is all that the drives can do, as far as that is known.
+    pub(super) full: Option<f64>,
     /// Everything in effect in the first run.
     config: serde_json::Value,
 }
@@ -31,6 +33,7 @@ impl Choice {
             axis,
             search,
             tried: BTreeMap::new(),
+            full: None,
             config: serde_json::Value::Null,
         }
     }
@@ -219,7 +222,7 @@ impl Choice {
             limit: None,
         };
         Reached {
-            limit: limit::limit(&reached, objectives),
+            limit: limit::limit(&reached, objectives, (self.axis.find, self.full)),
             ..reached
         }
     }

@@ -2,7 +2,8 @@
 //! single requests that take long.
 //!
 //! The drives are the limit if the queue grows at the easiest setting that fails, or if they are hardly ever idle at the hardest one that
-//! holds. Else there is time left, and what the objective is about decides: the same statistic of the waits and of the service times,
+//! holds and can do no more. A drive that works on several commands at a time is hardly ever idle long before that, so with such drives an open load is held against what the
+//! drives can do by the estimate of [`ability`](crate::ability), and a closed one against what more in flight brings. Else there is time left, and what the objective is about decides: the same statistic of the waits and of the service times,
 //! each by itself, says which of the two makes it long. Where nothing holds, or where waits are the longer part only at the setting that
 //! fails, as behind a limit of I/Os a second, the easiest setting that fails is looked at instead.
 
@@ -13,6 +14,7 @@ use super::{Capacity, Find, Reached, Reading, Tried};
 use crate::number::number;
 use crate::objective::{Class, Objective, Statistic};
 use crate::outcome::{Run, Times};
+use crate::overload::{SURELY_TOO_MUCH, takes_one};
 
 /// Drives that are busy for this share of the time have none left to speak of.
 const BUSY: f64 = 0.95;
@@ -29,6 +31,9 @@ words! {
     }
 }
 
+/// Drives that have less than this of what is added in flight as throughput have no time left to speak of.
+const GAIN: f64 = 0.5;
+
 /// What keeps a choice from taking more, and what that is known by.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Limit {
@@ -43,6 +48,9 @@ pub struct Limit {
     /// The same without what drives did in spare time, which gives way to requests: by this drives are the limit or not.
     #[serde(skip)]
     without_spare_time: f64,
+    /// Whether drives that are hardly ever idle can do more all the same.
+    #[serde(skip)]
+    can_do_more: bool,
     /// By how many requests a second the queue grows at the easiest setting that fails, if it does.
     pub queue_growth_rps: Option<f64>,
     /// The objective that fails first; `None` where the queue grows, so that all of them fail.
@@ -136,7 +144,13 @@ fn of(times: &[Option<Times>; 3], objective: &Objective) -> Option<f64> {
 }
 
 /// What keeps a choice from taking more; `None` if it holds to the end, was not tried, or fails since so many requests do.
-pub(super) fn limit(found: &Reached, objectives: &[Objective]) -> Option<Limit> {
+///
+/// `full` is the setting at which an open load is all that the drives can do, as far as that is known.
+pub(super) fn limit(
+    found: &Reached,
+    objectives: &[Objective],
+    (find, full): (Find, Option<f64>),
+) -> Option<Limit> {
     let tried = |at: f64| {
         found
             .tried
@@ -161,13 +175,14 @@ pub(super) fn limit(found: &Reached, objectives: &[Objective]) -> Option<Limit> 
         return None;
     }
     let busy = seen.busiest_without_spare >= BUSY;
+    let at_end = busy && do_no_more(found, seen, (find, full));
     let by = match parts {
         _ if failed.queue_growth_rps.is_some() => LimitedBy::Drives,
         // Drives that are busy with a single request at a time are no limit to more of them if that one takes too long.
-        Some((wait, service)) if service >= wait && !(busy && holds.is_some()) => {
+        Some((wait, service)) if service >= wait && !(at_end && holds.is_some()) => {
             LimitedBy::Service
         }
-        _ if busy => LimitedBy::Drives,
+        _ if at_end => LimitedBy::Drives,
         _ => LimitedBy::Waits,
     };
     Some(Limit {
@@ -176,12 +191,34 @@ pub(super) fn limit(found: &Reached, objectives: &[Objective]) -> Option<Limit> 
         utilisation: seen.utilisation,
         utilisation_max: seen.utilisation_max,
         without_spare_time: seen.busiest_without_spare,
+        can_do_more: busy && !at_end,
         queue_growth_rps: failed.queue_growth_rps,
         objective,
         wait_ms: parts.map(|(wait, _)| wait),
         service_ms: parts.map(|(_, service)| service),
         shares: seen.shares,
     })
+}
+
+/// Whether drives that are busy can do hardly more than at this setting. Where nothing tells, those can that take several commands at a time.
+fn do_no_more(found: &Reached, seen: &Tried, (find, full): (Find, Option<f64>)) -> bool {
+    match (find, full) {
+        _ if takes_one(&found.config) => true,
+        (Find::Depth, _) => gain(&found.tried, seen).is_none_or(|gain| gain < GAIN),
+        (Find::Speed | Find::Rate, Some(full)) => SURELY_TOO_MUCH * seen.at > full,
+        (Find::Drives, Some(full)) => seen.at < SURELY_TOO_MUCH * full,
+        (_, None) => found.config["drive"]["queue_depth"].is_null(),
+    }
+}
+
+/// How much of what is added in flight comes back as throughput, by the deepest setting that was tried: 1 if twice the depth has twice the throughput, 0 if it
+/// has the same. `None` if no other depth was tried.
+fn gain(tried: &[Tried], seen: &Tried) -> Option<f64> {
+    let deepest = tried
+        .iter()
+        .rfind(|other| other.at.total_cmp(&seen.at).is_ne())?;
+    let rate = (deepest.throughput_rps / seen.throughput_rps).ln();
+    Some(rate / (deepest.at / seen.at).ln())
 }
 
 /// A sentence or two for a choice that is limited.
@@ -226,10 +263,16 @@ fn busy(limit: &Limit) -> String {
         true => String::new(),
         false => format!(" ({needed} % but for what is done in spare time)"),
     };
+    let more = match limit.can_do_more && limit.by != LimitedBy::Drives {
+        true => ", though they can do more",
+        false => "",
+    };
     match most == all {
-        true => format!("the drives are busy {all} % of the time{without}"),
+        true => format!("the drives are busy {all} % of the time{without}{more}"),
         false => {
-            format!("the busiest drive is busy {most} % of the time{without}, all of them {all} %")
+            format!(
+                "the busiest drive is busy {most} % of the time{without}, all of them {all} %{more}"
+            )
         }
     }
 }
@@ -294,6 +337,7 @@ mod tests {
             utilisation,
             utilisation_max: 0.48,
             without_spare_time: 0.44,
+            can_do_more: false,
             queue_growth_rps: None,
             objective: None,
             wait_ms: None,

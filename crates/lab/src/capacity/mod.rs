@@ -504,7 +504,7 @@ fn choices(
     }
     let starts = starts(points, &axes, trace, control)?;
     let width = if points.len() == 1 { 2 } else { 1 };
-    let choice = |((point, axis), start): ((&Point, Axis), usize)| {
+    let choice = |((point, axis), (start, full)): ((&Point, Axis), (usize, Option<f64>))| {
         // Neighbours that are whole numbers are far enough apart; of those that are percents apart some are passed over.
         let step = match how.find {
             Find::Speed | Find::Rate => (20.0 / how.resolution_percent).ceil() as i64,
@@ -513,19 +513,22 @@ fn choices(
         };
         let last = axis.values.len() as i64 - 1;
         let search = Search::new((0, last), start as i64, step, width);
-        Choice::new(point, axis, search)
+        let mut choice = Choice::new(point, axis, search);
+        choice.full = full;
+        choice
     };
     let all = points.iter().zip(axes).zip(starts);
     Ok(all.map(choice).collect())
 }
 
-/// Where searches begin: open loads at half of what the drives can do about.
+/// Where searches begin: open loads at half of what the drives can do about. Beside it the setting at which an open load is all that they can do, if that is
+/// known.
 fn starts(
     points: &[Point],
     axes: &[Axis],
     trace: Option<&LoadedTrace>,
     control: &Control,
-) -> Result<Vec<usize>, RunError> {
+) -> Result<Vec<(usize, Option<f64>)>, RunError> {
     let begin = |axis: &Axis| match axis.find {
         Find::Speed => axis.near(1.0),
         Find::Rate => axis.near(100.0),
@@ -540,15 +543,17 @@ fn starts(
     let start = |(axis, demand): (&Axis, &Option<overload::Foreseen>)| {
         let begin = begin(axis);
         let Some(foreseen) = demand else {
-            return begin;
+            return (begin, None);
         };
-        let value = axis.values[begin];
-        let bearable = BEGIN / foreseen.demand.load_factor;
-        match axis.find {
-            Find::Speed | Find::Rate => axis.near(value * bearable),
-            Find::Drives => axis.near(value / bearable),
-            Find::Depth => begin,
-        }
+        let (value, factor) = (axis.values[begin], foreseen.demand.load_factor);
+        let [start, full] = match axis.find {
+            Find::Speed | Find::Rate => [value * BEGIN / factor, value / factor],
+            Find::Drives => [value / BEGIN * factor, value * factor],
+            Find::Depth => return (begin, None),
+        };
+        // Faults that begin at an instant of their own are not in that estimate.
+        let is_known = foreseen.demand.faults_begin_s.is_none();
+        (axis.near(start), is_known.then_some(full))
     };
     Ok(axes.iter().zip(&demands).map(start).collect())
 }

@@ -301,11 +301,23 @@ fn reserved(mut warning: Warning, foreseen: &Foreseen) -> Warning {
     warning
 }
 
-/// A drive busier than this under given arrivals cannot keep up.
+/// A drive that takes one command at a time and is busier than this under given arrivals cannot keep up. Others may do far more all the
+/// same: that is what [`is_near`] is for.
 pub(crate) const SATURATED: f64 = 0.98;
 
 /// The estimate of what drives can do may be off by so much (`ability.rs`): up to here a queue may grow, beyond it does.
 pub(crate) const SURELY_TOO_MUCH: f64 = 1.1;
+
+/// Whether a load is so close to what drives can do, by an estimate that may be off, that they may not keep up.
+pub(crate) fn is_near(demand: &Demand) -> bool {
+    demand.load_factor > 1.0 / SURELY_TOO_MUCH
+}
+
+/// Whether the drives of a run with this configuration take one command at a time, so that they have no time left when they are busy. Volumes and tables of measured
+/// times have no queue, and serve several at a time all the same.
+pub(crate) fn takes_one(config: &serde_json::Value) -> bool {
+    config["drive"]["queue_depth"].as_u64() == Some(1)
+}
 
 /// How to ask what the drives can do, instead of how long a load is that they cannot.
 fn instead(point: &Point) -> &'static str {

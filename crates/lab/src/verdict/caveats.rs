@@ -10,18 +10,19 @@
 use super::Judged;
 use crate::measure::{BATCHES, Basis, busy};
 use crate::number::{counted, grouped, list, number, times};
-use crate::outcome::{Burst, Progress, Run};
-use crate::overload::{SATURATED, SURELY_TOO_MUCH, rounded};
+use crate::outcome::{Burst, Demand, Progress, Run};
+use crate::overload::{SATURATED, is_near, rounded, takes_one};
 
 /// Means that are so many times apart want a reason if they are undecided.
 const FAR_APART: f64 = 1.5;
 
-/// Whether the queue of an open load may grow under a run of which it is not known that it does.
+/// Whether the queue of an open load may grow under a run of which it is not known that it does. What drives can do is not known under faults that
+/// begin at an instant of their own: there drives that were busy all the time may be too slow.
 pub(super) fn may_grow(run: &Run) -> bool {
     let [busy, _] = busy::for_requests(run);
-    let near = |factor: f64| factor > 1.0 / SURELY_TOO_MUCH || busy > SATURATED;
-    let demand = run.demand.as_ref();
-    run.queue_growth_rps.is_none() && demand.is_some_and(|demand| near(demand.load_factor))
+    let at_limit = |demand: &Demand| takes_one(&run.config) || demand.faults_begin_s.is_some();
+    let may = |demand: &Demand| is_near(demand) || busy > SATURATED && at_limit(demand);
+    run.queue_growth_rps.is_none() && run.demand.as_ref().is_some_and(may)
 }
 
 /// How much is offered under such a run, in words: `the load is 0.99 of what the drives can do`.

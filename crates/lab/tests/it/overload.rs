@@ -456,6 +456,32 @@ fn a_mirror_that_copies_in_spare_time_is_not_saturated() {
     assert!(saturated);
 }
 
+/// Flash has some command to carry out nearly all the time and can do ten times as much; a disk that goes to what is near does so in its queue.
+#[test]
+fn drives_that_can_do_far_more_are_busy_and_not_saturated() {
+    let run = |drive: &str, rate: u64| {
+        let workload = format!("poisson:requests=5000:rate_rps={rate}:read_share=1");
+        let mut base = Scenario::over(Load::Workload(workload.parse().unwrap()));
+        base.set("drive", drive).unwrap();
+        let points = grid::points(&base, &[]).unwrap();
+        let mut results = compare(&points, None, &Wanted::default(), &Control::default()).unwrap();
+        let is = |warning: &Warning| warning.kind == WarningKind::Saturated;
+        let saturated = results.warnings.iter().any(is);
+        let run = results.runs.remove(0);
+        assert!(run.utilisation > 0.98, "{drive}: {}", run.utilisation);
+        assert_eq!(run.queue_growth_rps, None, "{drive}");
+        (run.demand.unwrap().load_factor, saturated)
+    };
+    for (drive, rate) in [("nvme-tlc-1tb", 100_000), ("hitachi-7200-90mb", 90)] {
+        let (factor, saturated) = run(drive, rate);
+        assert!(factor < 0.8, "{drive}: {factor}");
+        assert!(!saturated, "{drive}");
+    }
+    let (factor, saturated) = run("null", 9_900);
+    assert!(factor > 0.95, "{factor}");
+    assert!(saturated);
+}
+
 /// Up to 150 of 200 seconds the drive does what comes; from then on it takes twenty times as long.
 #[test]
 fn a_queue_that_grows_only_once_a_fault_has_begun_is_told() {

@@ -61,10 +61,13 @@ fn a_win_over_a_queue_that_may_grow_says_so() {
     runs[0].0.demand = Some(demand(0.8));
     let said = judged(&runs, &keys, Some("sched=fcfs")).headline;
     assert!(!said.contains("may grow"), "{said}");
-    // Drives that are never idle are at their limit whatever was estimated.
+    // Drives that are never idle are at their limit whatever was estimated, if they take one command at a time.
     runs[0].0.utilisation = 0.99;
-    let said = judged(&runs, &keys, Some("sched=fcfs")).headline;
-    assert!(said.contains("may grow"), "{said}");
+    for (depth, may_grow) in [(1, true), (512, false)] {
+        runs[0].0.config = serde_json::json!({"drive": {"queue_depth": depth}});
+        let said = judged(&runs, &keys, Some("sched=fcfs")).headline;
+        assert_eq!(said.contains("may grow"), may_grow, "{said}");
+    }
 
     let mut runs = Vec::new();
     for (speed, fcfs) in [("1", 12.0), ("4", 210.0)] {

@@ -582,6 +582,41 @@ fn what_limits_a_choice_is_told_with_what_it_is_known_by() {
     assert!(told.contains(" % are seeks, "), "{told}");
 }
 
+/// Some command is under way nearly all the time long before flash has no time left: only what it can do tells.
+#[test]
+fn drives_that_take_several_commands_are_the_limit_where_they_can_do_no_more() {
+    let limit = |base: &Scenario, slo: &str, find: Find| {
+        let capacity = found(&points(base, &[]), &how(slo, find));
+        (capacity.choices[0].limit.clone().unwrap(), said(&capacity))
+    };
+    let poisson = |read_share: u8, drive: &str| {
+        let workload = format!("poisson:requests=10000:read_share={read_share}");
+        synthetic(&workload, &[("drive", drive)])
+    };
+    let (by, told) = limit(
+        &poisson(1, "nvme-tlc-1tb"),
+        "read p99 < 0.09 ms",
+        Find::Rate,
+    );
+    assert!(by.utilisation > 0.95, "{by:?}");
+    assert_eq!(by.by, LimitedBy::Service, "{told}");
+    assert!(told.contains("though they can do more"), "{told}");
+    // Where they can do no more.
+    let (by, told) = limit(
+        &poisson(1, "sata-tlc-500gb"),
+        "read mean < 3 ms",
+        Find::Rate,
+    );
+    assert_eq!(by.by, LimitedBy::Drives, "{told}");
+    assert!(!told.contains("though they can do more"), "{told}");
+    // In flight: a few bring as many times the throughput, many do not.
+    let iometer = synthetic("iometer:requests=10000", &[("drive", "sata-tlc-500gb")]);
+    let (by, told) = limit(&iometer, "mean < 0.12 ms", Find::Depth);
+    assert_eq!(by.by, LimitedBy::Service, "{told}");
+    let (by, told) = limit(&iometer, "mean < 0.4 ms", Find::Depth);
+    assert_eq!(by.by, LimitedBy::Drives, "{told}");
+}
+
 #[test]
 fn the_text_tells_the_set_up_as_compare_does() {
     let trace = trace(3_000);
