@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use nearslot_core::contract::{Blueprint, Drive};
 use nearslot_core::ids::{DriveId, StreamId};
 use nearslot_core::io::{Command, DriveDone, Origin};
-use nearslot_core::op::Op;
+use nearslot_core::op::{Op, Status};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::Instant;
-use nearslot_trace::{Header, Record, TraceError, TraceOp};
+use nearslot_trace::{Flags, Header, Record, TraceError, TraceOp};
 use nearslot_trace::{Writer, write};
 
 use crate::error::RunError;
@@ -397,7 +397,12 @@ fn record(reply: &Reply) -> Record {
     };
     let extent = reply.request.extent;
     let arrived = i64::try_from(reply.timeline.arrived.0).expect("a run is shorter than 292 years");
+    let flags = match reply.status {
+        Status::Failed(_) => Flags::FAILED,
+        Status::Done => Flags::default(),
+    };
     Record {
+        flags,
         service_ns: reply.timeline.service().0,
         response_ns: reply.timeline.response().0,
         ..Record::new(arrived, op, extent.start.0 * 512, extent.len.bytes(), 0)

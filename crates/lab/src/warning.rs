@@ -56,6 +56,8 @@ words! {
         NotMonotone = "not-monotone",
         /// The clock made a step.
         ClockStep = "clock-step",
+        /// Requests were answered with an error, so that their times count for nothing.
+        FailedCompletions = "failed-completions",
         /// The tracer lost events.
         LostEvents = "lost-events",
         /// Requests are longer than hosts send.

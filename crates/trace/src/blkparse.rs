@@ -19,7 +19,7 @@ use super::decode::{Anomaly, Format, Probe, Reads, Sink, TimeMeaning};
 use super::pairing::Step;
 use super::rwbs::Rwbs;
 use super::text::{Cursor, Lines, Odd, SECOND_NS, SECTOR_BYTES, Text, right_aligned};
-use super::traced::{Traced, TracedRequests};
+use super::traced::{Traced, TracedRequests, is_error};
 
 /// The card.
 pub(crate) static FORMAT: Format = Format {
@@ -87,6 +87,7 @@ enum Payload<'a> {
         sector: u64,
         bytes: u64,
         comm: &'a [u8],
+        failed: bool,
     },
 }
 
@@ -115,11 +116,11 @@ impl<'a> Event<'a> {
         let action = Action::of(cursor.token()?)?;
         let payload = match action {
             Action::Other => Payload::NotAsked,
-            Action::Asked(_) => {
+            Action::Asked(step) => {
                 cursor.gap()?;
                 let rwbs = Rwbs::parse(cursor.token()?)?;
                 cursor.blanks();
-                request(rwbs, cursor)?
+                request(step, rwbs, cursor)?
             }
         };
         Some(Event {
@@ -158,6 +159,8 @@ impl<'a> Event<'a> {
                 sector,
                 bytes,
                 comm: cursor.rest(),
+                // It has no place for an error.
+                failed: false,
             },
         };
         Some(Event {
@@ -218,7 +221,7 @@ impl Stamp {
 /// `sector + sectors [comm]`, `sector [error]`, `[comm]` of an empty flush, or a command with its
 /// bytes in parentheses, alone or after its length.
 #[inline(always)]
-fn request(rwbs: Rwbs, mut cursor: Cursor<'_>) -> Option<Payload<'_>> {
+fn request(step: Step, rwbs: Rwbs, mut cursor: Cursor<'_>) -> Option<Payload<'_>> {
     let (mut sector, mut bytes) = (0, 0);
     match cursor.peek()? {
         b'(' => return command(cursor),
@@ -246,6 +249,7 @@ fn request(rwbs: Rwbs, mut cursor: Cursor<'_>) -> Option<Payload<'_>> {
         sector,
         bytes,
         comm,
+        failed: step == Step::Complete && is_error(comm),
     })
 }
 
@@ -343,6 +347,7 @@ impl Lines for Blkparse {
                 sector,
                 bytes,
                 comm,
+                failed,
             } => {
                 let traced = Traced {
                     step,
@@ -353,6 +358,7 @@ impl Lines for Blkparse {
                     sector,
                     bytes,
                     priority: None,
+                    failed,
                     comm,
                 };
                 self.requests.take(&traced, out)
@@ -442,6 +448,29 @@ Skips: 2 forward (1,010 -   0.1%)
         assert_eq!(sink.records[4].flags, all);
         let (service, response) = (sink.records[0].service_ns, sink.records[0].response_ns);
         assert_eq!((service, response), (50_000, 50_500));
+    }
+
+    /// An error of the kernel is negative, and printed as it is or as 16 bits without a sign.
+    #[test]
+    fn a_request_that_completes_with_an_error_is_marked_and_has_no_times() {
+        let of = |error: &str| {
+            let text = format!(
+                "  8,0    0        1     0.000000000   697  Q  WS 8 + 8 [0]
+  8,0    0        2     0.000001000   697  D  WS 8 + 8 [12]
+  8,0    0        3     0.000050000     0  C  WS 8 + 8 [{error}]
+"
+            );
+            let sink = read(&FORMAT, &text);
+            let [record] = sink.records[..] else {
+                panic!("there is one")
+            };
+            let failed = sink.anomalies.of(Anomaly::Failed);
+            (record.flags.has(Flags::FAILED), record.response_ns, failed)
+        };
+        assert_eq!(of("0"), (false, 50_000, 0));
+        for error in ["-5", "65531"] {
+            assert_eq!(of(error), (true, Record::UNKNOWN, 1), "{error}");
+        }
     }
 
     #[test]

@@ -61,7 +61,7 @@ fn row(line: &[u8]) -> Option<Traced<'_>> {
         // Errors are negative.
         let _ = cursor.byte(b'-');
     }
-    let _pid_or_error = cursor.number()?;
+    let pid_or_error = cursor.number()?;
     cursor.byte(b',')?;
     let comm = match step {
         Step::Issue => cursor.rest(),
@@ -76,6 +76,7 @@ fn row(line: &[u8]) -> Option<Traced<'_>> {
         sector,
         bytes,
         priority: None,
+        failed: step == Step::Complete && pid_or_error != 0,
         comm,
     })
 }
@@ -116,18 +117,22 @@ mod tests {
         let sink = read(
             &FORMAT,
             "Attaching 2 probes...\nI,1000,254,0,8,4096,WS,10,a,b c\nI,1100,254,0,0,0,FF,10,kworker\n\
-             C,1150,254,0,18446744073709551615,0,FF,0,\nC,5000,254,0,8,4096,WS,-5,\nI,6000,254,0,0,36,R,9,sg\n",
+             C,1150,254,0,18446744073709551615,0,FF,0,\nC,5000,254,0,8,4096,WS,0,\nI,6000,254,0,0,36,R,9,sg\n\
+             I,7000,254,0,16,4096,WS,10,a,b c\nC,9000,254,0,16,4096,WS,-5,\n",
         );
         let mut write = Record::new(1_000, TraceOp::Write, 4_096, 4_096, 0);
         (write.flags, write.client, write.service_ns) = (Flags::SYNC, 1, 4_000);
         assert_eq!(sink.records[0], write);
         assert_eq!(
             (sink.records.len(), sink.records[1].op),
-            (2, TraceOp::Flush)
+            (3, TraceOp::Flush)
         );
+        let failed = sink.records[2];
+        let flags = Flags::SYNC.with(Flags::FAILED);
+        assert_eq!((failed.flags, failed.service_ns), (flags, Record::UNKNOWN));
         assert_eq!(sink.clients.all(), ["", "a,b c", "kworker"]);
         let anomalies: Vec<_> = sink.anomalies.iter().collect();
-        assert_eq!(anomalies, [(Anomaly::NotData, 1)]);
+        assert_eq!(anomalies, [(Anomaly::NotData, 1), (Anomaly::Failed, 1)]);
     }
 
     #[test]

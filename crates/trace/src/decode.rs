@@ -450,6 +450,8 @@ pub enum Anomaly {
     NotData,
     /// A gap of more than an hour, or a step back of more than a second.
     ClockStep,
+    /// A completion that carries an error; its request is kept, without its times.
+    Failed,
 }
 
 impl Anomaly {
@@ -466,6 +468,7 @@ impl Anomaly {
             Anomaly::DirectionGuessed => "direction_guessed",
             Anomaly::NotData => "not_data",
             Anomaly::ClockStep => "clock_step",
+            Anomaly::Failed => "failed",
         }
     }
 }

@@ -15,7 +15,7 @@
 //! pieces that lie in it one behind the other, the eldest first where several begin at the same byte. So merges need no
 //! event of their own, and a completion that is shorter than its request cuts off what is done. A request is complete when
 //! all its pieces are. Its service runs from its first issue (after the last requeue), its response from its arrival. Devices
-//! that complete without an issue (device mapper) have a response only.
+//! that complete without an issue (device mapper) have a response only. A request of which a piece completes with an error is marked, and has no times.
 //!
 //! A record is held until it is complete, in the order of arrival, but no longer than [`HELD_NS`] on the trace's clock and no
 //! more than [`HELD_MAX`] of them: then the eldest goes without its times. Nothing is looked up before an event follows that
@@ -27,7 +27,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use super::decode::{Sink, TimeKind};
-use super::record::Record;
+use super::record::{Flags, Record};
 
 /// Requests that wait for their completion: more than any device has outstanding.
 const HELD_MAX: usize = 1 << 16;
@@ -382,11 +382,18 @@ impl Pairing {
         let Some(held) = self.held(piece.number) else {
             return;
         };
+        if range.flags.has(Flags::FAILED) {
+            held.record.flags = held.record.flags.with(Flags::FAILED);
+        }
         held.left = held.left.saturating_sub(piece.bytes);
         if held.left > 0 || held.done {
             return;
         }
         held.done = true;
+        // How long an error took is not how long an answer takes.
+        if held.record.flags.has(Flags::FAILED) {
+            return;
+        }
         let since = |start: i64| {
             let taken = range.ts.checked_sub(start).map(u64::try_from);
             taken.and_then(Result::ok).unwrap_or(Record::UNKNOWN)

@@ -18,7 +18,7 @@ use super::pairing::Step;
 use super::record::has_class;
 use super::rwbs::{Rwbs, priority_class};
 use super::text::{Cursor, Lines, Odd, SECOND_NS, SECTOR_BYTES, Text, last_decimal, last_seconds};
-use super::traced::{Traced, TracedRequests};
+use super::traced::{Traced, TracedRequests, is_error};
 
 /// The card.
 pub(crate) static FORMAT: Format = Format {
@@ -258,6 +258,7 @@ impl Lines for PerfText {
                 .checked_mul(SECTOR_BYTES)
                 .ok_or(Odd::BEYOND)?,
             priority: payload.priority,
+            failed: step == Step::Complete && is_error(payload.last),
             comm: payload.last,
         };
         self.requests.take(&traced, out)

@@ -81,6 +81,8 @@ impl Flags {
     pub const OFFER_GROUP: Flags = Flags(1 << 11);
     /// Of a write: it may land anywhere.
     pub const OFFER_DISK: Flags = Flags(1 << 12);
+    /// It was answered with an error. How long that took is told of simulated requests alone: a reader leaves it out.
+    pub const FAILED: Flags = Flags(1 << 13);
 
     /// How far a write may move, as a column of its own says it. One of these at most is set.
     pub const OFFERS: [(&'static str, Flags); 4] = [
@@ -91,7 +93,7 @@ impl Flags {
     ];
 
     /// What tables may call them, by their bits.
-    pub const WORDS: [(&'static str, Flags); 13] = [
+    pub const WORDS: [(&'static str, Flags); 14] = [
         ("fua", Flags::FUA),
         ("preflush", Flags::PREFLUSH),
         ("sync", Flags::SYNC),
@@ -105,6 +107,7 @@ impl Flags {
         ("offer_track", Flags::OFFER_TRACK),
         ("offer_group", Flags::OFFER_GROUP),
         ("offer_disk", Flags::OFFER_DISK),
+        ("failed", Flags::FAILED),
     ];
 
     /// Reads the bits as a number, or words joined by `|`.

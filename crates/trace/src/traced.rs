@@ -16,8 +16,16 @@ pub(super) struct Traced<'a> {
     pub(super) sector: u64,
     pub(super) bytes: u64,
     pub(super) priority: Option<u16>,
+    /// Whether it is a completion that carries an error.
+    pub(super) failed: bool,
     /// Who caused it; asked of the arrival alone.
     pub(super) comm: &'a [u8],
+}
+
+/// Whether what stands in the brackets behind a completion is an error; 0 is none.
+pub(super) fn is_error(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    digits.iter().all(u8::is_ascii_digit) && digits.iter().any(|digit| *digit != b'0')
 }
 
 /// Makes records of lines.
@@ -41,6 +49,10 @@ impl TracedRequests {
         if let Some(priority) = traced.priority {
             record.flags = record.flags.with(Flags::PRIORITY);
             record.priority = priority;
+        }
+        if traced.failed {
+            record.flags = record.flags.with(Flags::FAILED);
+            out.anomalies.count(Anomaly::Failed);
         }
         if self.pairing.may_arrive(traced.step) {
             record.client = out.clients.intern(traced.comm);

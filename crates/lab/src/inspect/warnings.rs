@@ -423,6 +423,16 @@ fn anomalies(found: &Inspection, more: &More<'_>, list: &mut List) {
                 WarningKind::ClockStep,
                 format!("{count} gaps of more than an hour, or steps of the clock{example}"),
             ),
+            Anomaly::Failed => list.add(
+                WarningKind::FailedCompletions,
+                format!(
+                    "{} with an error: such requests are there, and how long they took is left out",
+                    match count {
+                        1 => "1 completion came".to_owned(),
+                        _ => format!("{count} completions came"),
+                    }
+                ),
+            ),
             Anomaly::Lost => list.0.extend(lost(count, found.lost_share)),
             Anomaly::Oversized => list.add(
                 WarningKind::Oversized,

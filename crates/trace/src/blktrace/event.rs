@@ -81,6 +81,8 @@ pub(super) struct Event {
     pub(super) cpu: u32,
     pub(super) sequence: u32,
     pub(super) action: u16,
+    /// Whether it carries an error; asked of completions alone.
+    pub(super) failed: bool,
 }
 
 /// The order of events: time, and where the clock did not move, processor and its count.
@@ -377,6 +379,7 @@ fn event_of(fields: &Fields<'_>, version: u8) -> Event {
         cpu,
         sequence: fields.u32(4),
         action: action as u16,
+        failed: fields.u16(if version == 7 { 44 } else { 48 }) != 0,
     }
 }
 
@@ -419,6 +422,7 @@ mod tests {
             cpu,
             sequence: 2,
             action: act::QUEUE,
+            failed: false,
         }
     }
 

@@ -122,6 +122,10 @@ impl Requests {
             record.client = self.client(event.pid, out);
             record.flags = flags_of(event);
         }
+        if step == Step::Complete && event.failed {
+            record.flags = record.flags.with(Flags::FAILED);
+            out.anomalies.count(Anomaly::Failed);
+        }
         self.pairing.event(step, record, out);
     }
 
@@ -268,6 +272,7 @@ mod tests {
             cpu: 0,
             sequence: 0,
             action,
+            failed: false,
         }
     }
 

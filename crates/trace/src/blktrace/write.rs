@@ -4,7 +4,7 @@
 //! at the issue. Events go out in the order of time, so the later ones wait in a heap while earlier requests come: it holds
 //! what is outstanding. Clients become process names; a request without a client is of process 0, which gets no name. The epoch
 //! becomes a time stamp note. Devices named `major:minor` keep their numbers, others get numbers of the range that Linux leaves
-//! to local use.
+//! to local use. A request that failed completes with an error.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -58,6 +58,9 @@ const LOCAL_MAJOR: u32 = 240;
 /// Sectors are 512 bytes.
 const SECTOR_BYTES: u64 = 512;
 
+/// The error of a completion, as the kernel keeps it: `-EIO`. Which one it was is not known here.
+const EIO: u16 = -5_i16 as u16;
+
 /// Length of a process name in a note.
 const NAME_BYTES: usize = 16;
 
@@ -72,6 +75,7 @@ struct Pending {
     bytes: u32,
     pid: u32,
     device: u32,
+    error: u16,
 }
 
 struct BlktraceWriter {
@@ -134,6 +138,7 @@ impl BlktraceWriter {
             bytes: 0,
             pid,
             device: self.devices.first().copied().unwrap_or(0),
+            error: 0,
         };
         self.put(&note, 0, payload)
     }
@@ -148,6 +153,7 @@ impl BlktraceWriter {
         bytes[28..32].copy_from_slice(&event.action.to_le_bytes());
         bytes[32..36].copy_from_slice(&event.pid.to_le_bytes());
         bytes[36..40].copy_from_slice(&event.device.to_le_bytes());
+        bytes[44..46].copy_from_slice(&event.error.to_le_bytes());
         bytes[46..48].copy_from_slice(&(payload.len() as u16).to_le_bytes());
         self.to.write_all(&bytes)?;
         self.to.write_all(payload)
@@ -237,6 +243,10 @@ impl BlktraceWriter {
                 .copied()
                 .unwrap_or(0),
             device: self.devices.get(record.dev as usize).copied().unwrap_or(0),
+            error: match action == act::COMPLETE && record.flags.has(Flags::FAILED) {
+                true => EIO,
+                false => 0,
+            },
         }));
         self.thought_of += 1;
     }

@@ -9,7 +9,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use nearslot_trace::{Flags, Header, OpenOptions, Record, TraceOp, TraceReader, open, writer};
+use nearslot_trace::{
+    Anomaly, Flags, Header, OpenOptions, Record, TraceOp, TraceReader, open, writer,
+};
 
 /// Requests of two devices and two clients, with every operation that blktrace knows.
 fn requests() -> Vec<Record> {
@@ -100,6 +102,41 @@ fn what_is_written_is_read_again() {
     assert_eq!(reader.header().format, "blktrace");
     assert_eq!(reader.header().version.as_deref(), Some("7"));
     assert_eq!(reader.header().anomalies.iter().count(), 0);
+}
+
+/// The bytes of the error, too: other readers go by these.
+#[test]
+fn a_request_that_failed_completes_with_an_error() {
+    let desk = tempfile::tempdir().unwrap();
+    let path = desk.path().join("failed.blktrace.0");
+    let mut records = requests();
+    records[7].flags = records[7].flags.with(Flags::FAILED);
+    write(&path, &records, &header());
+    let errors: Vec<u16> = events(&std::fs::read(&path).unwrap())
+        .filter(|event| event[28] == 8)
+        .map(|event| u16::from_le_bytes([event[44], event[45]]))
+        .filter(|error| *error != 0)
+        .collect();
+    assert_eq!(errors, [(-5_i16).cast_unsigned()]);
+    let (found, reader) = read(&path);
+    let times = (Record::UNKNOWN, Record::UNKNOWN);
+    for (found, written) in found.iter().zip(&records) {
+        let failed = found.flags.has(Flags::FAILED);
+        assert_eq!(failed, written.flags.has(Flags::FAILED));
+        assert_eq!((found.service_ns, found.response_ns) == times, failed);
+    }
+    assert_eq!(reader.header().anomalies.of(Anomaly::Failed), 1);
+}
+
+/// The events of a file that is written.
+fn events(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        let payload = u16::from_le_bytes([*rest.get(46)?, rest[47]]);
+        let (event, behind) = rest.split_at(48 + usize::from(payload));
+        rest = behind;
+        Some(event)
+    })
 }
 
 /// Splits a blktrace by a pretended processor for every record, as the kernel would have written it.
