@@ -746,7 +746,7 @@ fn a_knob_that_is_given_twice_is_named_with_both_values() {
     refused(
         &nearslot(&["run", word(&twice)]),
         3,
-        &["line 2", "duplicate key `sched`"],
+        &["line 2 = `sched` again", "each key once"],
     );
 }
 

@@ -199,10 +199,11 @@ impl Inspector {
 fn notes(header: &Header, summary: &Summary) -> Vec<String> {
     let mut notes = header.notes.clone();
     if summary.freedom_told > 0 {
-        let told = grouped(summary.freedom_told);
-        notes.push(format!(
-            "{told} writes say how far they may move; `--offer told` goes by that"
-        ));
+        let told = match summary.freedom_told {
+            1 => "1 write says how far it may move".to_owned(),
+            told => format!("{} writes say how far they may move", grouped(told)),
+        };
+        notes.push(format!("{told}; `--offer told` goes by that"));
     }
     notes
 }

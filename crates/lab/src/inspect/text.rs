@@ -86,15 +86,23 @@ fn head(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
+/// So many things; in a tongue where one is not several.
+fn things(count: u64, thing: &str) -> String {
+    match count {
+        1 => format!("1 {thing}"),
+        _ => format!("{} {thing}s", grouped(count)),
+    }
+}
+
 fn who(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for (index, device) in found.devices.iter().take(LISTED).enumerate() {
         let label = if index == 0 { "devices" } else { "" };
         let text = format!(
-            "{}: {} requests, {} reads, {} writes, up to {}",
+            "{}: {}, {}, {}, up to {}",
             device.name,
-            grouped(device.requests),
-            grouped(device.reads),
-            grouped(device.writes),
+            things(device.requests, "request"),
+            things(device.reads, "read"),
+            things(device.writes, "write"),
             bytes(device.end_bytes as f64)
         );
         line(f, label, &text)?;

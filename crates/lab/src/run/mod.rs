@@ -536,9 +536,13 @@ fn check_measured(
         return Ok(());
     }
     let Window { requests, warmup } = window;
-    let of = match RequestCount::new(requests).is_known() {
-        true => format!("{warmup} of {requests} requests"),
-        false => format!("{warmup} requests"),
+    let behind = match (warmup, RequestCount::new(requests).is_known()) {
+        (0, _) => String::new(),
+        (_, true) => format!(
+            " behind the warm-up of {warmup} of {}",
+            counted(requests, "request")
+        ),
+        (_, false) => format!(" behind the warm-up of {}", counted(warmup, "request")),
     };
     let failed = match failed.values().sum::<u64>() {
         0 => String::new(),
@@ -550,9 +554,7 @@ fn check_measured(
     };
     Err(RunError::NothingMeasured {
         label: label.to_owned(),
-        why: format!(
-            "there is no result, since no read or write was answered behind the warm-up of {of}{failed}"
-        ),
+        why: format!("there is no result, since no read or write was answered{behind}{failed}"),
     })
 }
 

@@ -328,8 +328,26 @@ fn rebuild(run: &Run, under_way: Duration) -> Option<Warning> {
     let took_s = count("rebuild_ms") / 1e3 + under_way.0 as f64 / 1e9;
     let mib = count("rebuilt_blocks") * BLOCK_BYTES as f64 / f64::from(1 << 20);
     if met_faults(run) == Some(true) && count("repaired") as u64 == 0 {
+        let why = match (
+            count("spares_taken") as u64,
+            count("rebuild_left_blocks") as u64,
+        ) {
+            (0, _) => {
+                "nothing was bad that could be written again, or no spare took the place of a drive"
+                    .to_owned()
+            }
+            (spares, 0) => format!(
+                "nothing was bad that could be written again, and {} that took the place of a drive lacked nothing",
+                counted(spares, "spare")
+            ),
+            (spares, left) => format!(
+                "the run ended before anything was written again: {} that took the place of a drive lacked {} then",
+                counted(spares, "spare"),
+                counted(left, "block")
+            ),
+        };
         let text = format!(
-            "rebuild_mib_s = {} had no effect: nothing was repaired, as nothing was bad that could be written again, or no spare took the place of a drive",
+            "rebuild_mib_s = {} had no effect: nothing was repaired, as {why}",
             written(asked)
         );
         return Some(Warning::new(WarningKind::Rebuild, text).of_run(&run.label));
@@ -440,38 +458,60 @@ fn lost(tally: Tally) -> Vec<Warning> {
         (
             WarningKind::OtherOperations,
             tally.other,
-            "requests were neither read, write, flush nor discard and were left out",
+            [
+                "request was neither read, write, flush nor discard and was left out",
+                "requests were neither read, write, flush nor discard and were left out",
+            ],
         ),
         (
             WarningKind::Fitted,
             tally.beyond,
-            "requests beyond the drive were left out (--fit truncate)",
+            [
+                "request beyond the drive was left out (--fit truncate)",
+                "requests beyond the drive were left out (--fit truncate)",
+            ],
         ),
         (
             WarningKind::Fitted,
             tally.moved,
-            "requests were put elsewhere, since the trace has addresses beyond the drive, or beyond the smallest that is compared (--fit wrap, scale)",
+            [
+                "request was put elsewhere, since the trace has addresses beyond the drive, or beyond the smallest that is compared (--fit wrap, scale)",
+                "requests were put elsewhere, since the trace has addresses beyond the drive, or beyond the smallest that is compared (--fit wrap, scale)",
+            ],
         ),
         (
             WarningKind::WithoutPreflush,
             tally.preflush,
-            "writes asked for a flush before them and were replayed without it",
+            [
+                "write asked for a flush before it and was replayed without it",
+                "writes asked for a flush before them and were replayed without it",
+            ],
         ),
         (
             WarningKind::CameLate,
             tally.late,
-            "requests came later than inferred: the trace was not read far enough ahead",
+            [
+                "request came later than inferred: the trace was not read far enough ahead",
+                "requests came later than inferred: the trace was not read far enough ahead",
+            ],
         ),
         (
             WarningKind::ServiceGuessed,
             tally.guessed,
-            "requests do not tell their response time, so what waits for them is inferred from a guess \
-             (service_guess_us)",
+            [
+                "request does not tell its response time, so what waits for it is inferred from a guess \
+                 (service_guess_us)",
+                "requests do not tell their response time, so what waits for them is inferred from a guess \
+                 (service_guess_us)",
+            ],
         ),
     ];
     let told = counts.iter().filter(|(_, count, _)| *count > 0);
-    told.map(|(kind, count, what)| Warning::new(*kind, format!("{count} {what}")))
-        .collect()
+    told.map(|(kind, count, [one, many])| {
+        let what = if *count == 1 { one } else { many };
+        Warning::new(*kind, format!("{count} {what}"))
+    })
+    .collect()
 }
 
 /// What to know of caches: that nobody knows what the drives' do at a power cut, that the stack's holds everything.
@@ -543,6 +583,7 @@ fn holds_all(
 
 #[cfg(test)]
 mod tests {
+    use nearslot_core::contract::Faults;
     use nearslot_core::units::Instant;
 
     use super::*;
@@ -575,6 +616,46 @@ mod tests {
         assert_eq!(told([9, 7, 8, 1, 0]), None);
         assert_eq!(told([0, 0, 0, 0, 0]), None);
         assert_eq!(of_buffer(&Run::default()), None);
+    }
+
+    /// What says that there was no spare never stands beside one that was taken.
+    #[test]
+    fn a_rebuild_that_repaired_nothing_says_what_there_was() {
+        let told = |spares: u64, left: u64| {
+            let counts = [("spares_taken", spares), ("rebuild_left_blocks", left)];
+            let counts = counts.map(|(name, count)| (name.to_owned(), Number::Count(count)));
+            let failed = [("failed_gone".to_owned(), Number::Count(1))];
+            let (place, faults) = (<dyn Placement as Kind>::CARD, <dyn Faults as Kind>::CARD);
+            let run = Run {
+                measures: [
+                    (place.key.to_owned(), counts.into()),
+                    (faults.key.to_owned(), failed.into()),
+                ]
+                .into(),
+                config: serde_json::json!({place.key: {"rebuild_mib_s": 1.0}}),
+                ..Run::default()
+            };
+            rebuild(&run, Duration::ZERO).expect("it is told").text
+        };
+        assert!(told(0, 0).contains("or no spare took the place"));
+        assert!(told(1, 0).ends_with("1 spare that took the place of a drive lacked nothing"));
+        assert!(
+            told(1, 8).ends_with("1 spare that took the place of a drive lacked 8 blocks then")
+        );
+        assert!(!told(1, 8).contains("no spare"));
+    }
+
+    #[test]
+    fn one_of_a_kind_is_told_as_one() {
+        let told = |preflush: u64| {
+            let tally = Tally {
+                preflush,
+                ..Tally::default()
+            };
+            lost(tally).pop().expect("it is told").text
+        };
+        assert!(told(1).starts_with("1 write asked for a flush before it and was"));
+        assert!(told(2).starts_with("2 writes asked for a flush before them and were"));
     }
 
     /// Batches of 10 ms but for these.

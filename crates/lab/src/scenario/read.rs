@@ -7,7 +7,7 @@ use nearslot_core::registry::ConfigError;
 use serde_json::json;
 
 use super::keys::{self, Place};
-use super::{Load, PART_ALLOWED, Scenario, TraceLoad};
+use super::{Load, PART_ALLOWED, Scenario, TraceLoad, Warmup};
 use crate::workload;
 
 impl Scenario {
@@ -31,11 +31,13 @@ impl Scenario {
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
             let span = error.span().unwrap_or_default();
             let line = 1 + text[..span.start].matches('\n').count();
-            let said = match (error.message(), text[span].trim()) {
-                ("duplicate key", key) => format!("duplicate key `{key}`"),
-                (said, _) => said.to_owned(),
-            };
-            ConfigError::value(&format!("line {line}"), &said, "TOML")
+            let at = format!("line {line}");
+            match (error.message(), text[span].trim()) {
+                ("duplicate key", key) => {
+                    ConfigError::value(&at, &format!("`{key}` again"), "each key once")
+                }
+                (said, _) => ConfigError::value(&at, said, "TOML"),
+            }
         })?;
         if table.contains_key("kind")
             && !table.contains_key("trace")
@@ -51,10 +53,10 @@ impl Scenario {
         for (key, value) in &table {
             match key.as_str() {
                 "seed" => {
-                    scenario.seed = value_of("seed", value, "a whole number from 0 to 2^63 - 1")?;
+                    scenario.seed = word_of(key, value, "a whole number from 0 to 2^63 - 1")?;
                 }
                 "drive" => scenario.drive = value_of(key, value, PART_ALLOWED)?,
-                "warmup" => scenario.warmup = value_of(key, value, "auto, requests or percent")?,
+                "warmup" => scenario.warmup = word_of(key, value, Warmup::ALLOWED)?,
                 _ => {
                     if let Some(part) = scenario.parts.get_mut(key) {
                         *part = value_of(key, value, PART_ALLOWED)?;
@@ -136,6 +138,20 @@ fn value_of<T: serde::de::DeserializeOwned>(
     })
 }
 
+/// The same of a value that is told in a word or a number, where it says by itself all that may be wrong with it.
+fn word_of<T: serde::de::DeserializeOwned>(
+    key: &str,
+    value: &toml::Value,
+    allowed: &str,
+) -> Result<T, ConfigError> {
+    let found = match value {
+        toml::Value::String(word) => word.clone(),
+        other => other.to_string(),
+    };
+    let wrong = |_| ConfigError::value(key, found.trim(), allowed);
+    value.clone().try_into().map_err(wrong)
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
@@ -172,7 +188,31 @@ mod tests {
     fn values_out_of_range_are_named() {
         let error = read("[trace]\nfiles = ['a']\ndepth = 0").unwrap_err();
         assert!(error.to_string().contains("depth = 0"), "{error}");
-        assert!(read("seed = -1\n[trace]\nfiles = ['a']").is_err());
+        for (line, told) in [
+            (
+                "seed = -1",
+                "seed = -1 (allowed: a whole number from 0 to 2^63 - 1)".to_owned(),
+            ),
+            (
+                "warmup = 1.5",
+                format!("warmup = 1.5 (allowed: {})", Warmup::ALLOWED),
+            ),
+            (
+                "warmup = -3",
+                format!("warmup = -3 (allowed: {})", Warmup::ALLOWED),
+            ),
+            (
+                "warmup = '91%'",
+                format!("warmup = 91% (allowed: {})", Warmup::ALLOWED),
+            ),
+            (
+                "warmup = [1]",
+                format!("warmup = [1] (allowed: {})", Warmup::ALLOWED),
+            ),
+        ] {
+            let error = read(&format!("{line}\n[trace]\nfiles = ['a']")).unwrap_err();
+            assert_eq!(error.to_string(), told);
+        }
         assert!(read("sched = 'fcfs'").is_err());
     }
 
@@ -180,9 +220,9 @@ mod tests {
     fn a_key_that_stands_twice_is_named_with_its_line() {
         let told = |text: &str| read(text).unwrap_err().to_string();
         let top = told("seed = 1\nsched = 'look'\nsched = 'satf'\n[trace]\nfiles = ['a']");
-        assert_eq!(top, "line 3 = duplicate key `sched` (allowed: TOML)");
+        assert_eq!(top, "line 3 = `sched` again (allowed: each key once)");
         let knob = told("sched = { name = 'vscan', r = 0.1, r = 0.2 }\n[trace]\nfiles = ['a']");
-        assert_eq!(knob, "line 1 = duplicate key `r` (allowed: TOML)");
+        assert_eq!(knob, "line 1 = `r` again (allowed: each key once)");
         let word = told("sched = 'vscan:r=0.1:r=0.2'\n[trace]\nfiles = ['a']");
         assert!(
             word.contains("vscan.r = 0.1 and 0.2 (allowed: one value)"),

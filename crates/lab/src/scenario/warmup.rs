@@ -45,7 +45,7 @@ impl std::str::FromStr for Warmup {
     type Err = ConfigError;
 
     fn from_str(word: &str) -> Result<Warmup, ConfigError> {
-        let allowed = "auto, a number of requests, 0% to 90%, or a time with its unit such as 30s";
+        let allowed = Warmup::ALLOWED;
         let wrong = || ConfigError::value("warmup", word, allowed);
         if word == "auto" {
             return Ok(Warmup::Auto);
@@ -76,6 +76,10 @@ impl From<Warmup> for String {
 }
 
 impl Warmup {
+    /// What may be said.
+    pub(super) const ALLOWED: &str =
+        "auto, a number of requests, 0% to 90%, or a time with its unit such as 30s";
+
     /// Requests to cut off `requests`, given the depth of a closed loop, and how many come before an instant where that does not
     /// depend on answers.
     ///

@@ -251,8 +251,10 @@ fn faults_of_commands_that_there_were_none_of_are_told() {
     told(READS, "linear", "latent_mend=false", all, "writes");
     told(READS, "linear", "torn_share=0.1", all, long);
     told(WRITES, "linear", "torn_share=0.1", all, long);
-    told(WRITES, "linear", "latent_per_tib=1000000", all, "reads");
     told(WRITES, "linear", "rot_per_tib=1000000", all, "reads");
+    let mended = "latent_per_tib had no effect but that writes mended 1 bad block: the drives carried out no reads";
+    assert_eq!(idle(WRITES, "linear", "latent_per_tib=1000000"), [mended]);
+    told(WRITES, "linear", "latent_per_tib=1", all, "reads");
     let one = "lost_share=0.1:drive=1";
     told(READS, "stripe:disks=2", one, "drive 1", "writes");
 }

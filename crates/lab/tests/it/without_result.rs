@@ -9,9 +9,15 @@ use nearslot_lab::warning::WarningKind;
 
 /// A comparison over what goes wrong.
 fn compared(faults: &str) -> Result<Results, RunError> {
+    compared_behind("auto", faults)
+}
+
+/// The same behind this warm-up.
+fn compared_behind(warmup: &str, faults: &str) -> Result<Results, RunError> {
     let load = Load::Workload("iometer:requests=200".parse().unwrap());
     let mut scenario = Scenario::over(load);
     scenario.set("drive", "seagate-cheetah-9lp").unwrap();
+    scenario.set("warmup", warmup).unwrap();
     let vary: Vary = faults.parse().unwrap();
     let points = grid::points(&scenario, &[vary]).unwrap();
     compare(&points, None, &Wanted::default(), &Control::default())
@@ -53,4 +59,10 @@ fn if_no_run_has_a_result_that_is_an_error() {
         .unwrap_err()
         .to_string();
     assert!(alone.ends_with("200 requests failed (gone 200)"), "{alone}");
+    let measured = compared_behind("0", "faults=injected:gone_at_s=0");
+    let measured = measured.unwrap_err().to_string();
+    assert!(
+        measured.contains("no read or write was answered; 200 requests failed"),
+        "{measured}"
+    );
 }

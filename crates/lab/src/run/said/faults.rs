@@ -17,7 +17,7 @@ use crate::warning::{Warning, WarningKind};
 /// All that is said of them; `early` if the run ended before some of them begin.
 pub(super) fn of_faults(run: &Run, early: Option<Onset>, at_end: &AtEnd) -> Vec<Warning> {
     let mut told = Vec::from_iter(wrong_reads(run));
-    let idle = idle(at_end);
+    let idle = idle(at_end, mended_blocks(run));
     if early.is_none() && met_faults(run) == Some(false) {
         let why = match idle.is_empty() {
             true => "they are too rare for this load, or come after its end".to_owned(),
@@ -36,7 +36,7 @@ pub(super) fn of_faults(run: &Run, early: Option<Onset>, at_end: &AtEnd) -> Vec<
 }
 
 /// What was to go wrong and could not: of a drive that was gone nothing was asked, or there was no command that a setting is about.
-fn idle(at_end: &AtEnd) -> Vec<String> {
+fn idle(at_end: &AtEnd, mended: u64) -> Vec<String> {
     let unnoticed = at_end.gone.iter().filter(|(_, _, noticed)| !noticed);
     let unnoticed = unnoticed.map(|(drive, from, _)| {
         format!(
@@ -44,12 +44,19 @@ fn idle(at_end: &AtEnd) -> Vec<String> {
             gone_from(*drive, *from)
         )
     });
-    let unmet = at_end.unmet.iter().map(without_commands);
+    let unmet = at_end.unmet.iter();
+    let unmet = unmet.map(|unmet| without_commands(unmet, mended));
     unnoticed.chain(unmet).collect()
 }
 
-/// That a setting had no effect.
-fn without_commands(Unmet { exposed, drives }: &Unmet) -> String {
+/// Bad blocks that writes mended, read before or not.
+fn mended_blocks(run: &Run) -> u64 {
+    let count = run.measure(<dyn Faults as Kind>::CARD.key, "mended_blocks");
+    count.map_or(0, |count| count.value() as u64)
+}
+
+/// That a setting had no effect; so many bad blocks were mended.
+fn without_commands(Unmet { exposed, drives }: &Unmet, mended: u64) -> String {
     let drives: Vec<String> = drives
         .iter()
         .map(|drive| format!("drive {}", drive.0))
@@ -63,7 +70,13 @@ fn without_commands(Unmet { exposed, drives }: &Unmet) -> String {
         from => format!(" from {} on", seconds(from as f64 / 1e9)),
     };
     let (setting, of) = (exposed.setting, exposed.of);
-    format!("{setting} had no effect: {who} carried out no {of}{when}")
+    match (setting, mended) {
+        ("latent_per_tib", 1..) => format!(
+            "{setting} had no effect but that writes mended {}: {who} carried out no {of}{when}",
+            counted(mended, "bad block")
+        ),
+        _ => format!("{setting} had no effect: {who} carried out no {of}{when}"),
+    }
 }
 
 /// That a run ended before its faults begin.
@@ -133,6 +146,8 @@ fn wrong_reads(run: &Run) -> Option<Warning> {
 
 #[cfg(test)]
 mod tests {
+    use nearslot_core::fault::Exposed;
+
     use super::*;
     use crate::outcome::Number;
 
@@ -154,6 +169,28 @@ mod tests {
         assert_eq!(met([0, 1]), Some(true));
         assert_eq!(met([0, 0]), Some(false));
         assert_eq!(met_faults(&Run::default()), None);
+    }
+
+    /// A bad block that is written before anything reads it is mended: that is an effect, though no request is told.
+    #[test]
+    fn bad_blocks_that_writes_mended_are_told_where_nothing_was_read() {
+        let told = |setting, mended| {
+            let exposed = Exposed {
+                setting,
+                of: "reads",
+                met: false,
+                from: Instant::ZERO,
+            };
+            let drives = Vec::new();
+            without_commands(&Unmet { exposed, drives }, mended)
+        };
+        let none = "had no effect: the drives carried out no reads";
+        assert_eq!(told("latent_per_tib", 0), format!("latent_per_tib {none}"));
+        assert_eq!(told("rot_per_tib", 3), format!("rot_per_tib {none}"));
+        assert_eq!(
+            told("latent_per_tib", 1),
+            "latent_per_tib had no effect but that writes mended 1 bad block: the drives carried out no reads"
+        );
     }
 
     #[test]
