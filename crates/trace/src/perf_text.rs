@@ -393,6 +393,20 @@ mod tests {
     }
 
     #[test]
+    fn a_completion_with_an_error_has_no_times() {
+        let sink = read(
+            &FORMAT,
+            " a 1 [0]  1.000001: block:block_rq_issue: 8,0 W 4096 () 8 + 8 [5]\n\
+             \x20a 1 [0]  1.000002: block:block_rq_issue: 8,0 W 4096 () 80 + 8 [5]\n\
+             \x20a 1 [0]  1.000005: block:block_rq_complete: 8,0 W () 8 + 8 [0]\n\
+             \x20a 1 [0]  1.000007: block:block_rq_complete: 8,0 W () 80 + 8 [-5]\n",
+        );
+        let times: Vec<_> = sink.records.iter().map(|it| it.service_ns).collect();
+        assert_eq!(times, [4_000, Record::UNKNOWN]);
+        assert_eq!(sink.anomalies.of(Anomaly::Failed), 1);
+    }
+
+    #[test]
     fn losses_are_counted_and_other_lines_passed_over() {
         let sink = read(
             &FORMAT,

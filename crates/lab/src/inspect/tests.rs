@@ -207,6 +207,7 @@ fn what_the_reader_found_odd_is_told() {
     anomalies.add(Anomaly::DirectionGuessed, 9);
     anomalies.add(Anomaly::Inversion, 3);
     anomalies.add(Anomaly::Lost, 100);
+    anomalies.add(Anomaly::Failed, 2);
     let mut records = records();
     records[7].dev = 1;
     let found = inspected(&records, &header, Against::default());
@@ -216,6 +217,7 @@ fn what_the_reader_found_odd_is_told() {
         "not-monotone",
         "lost-events",
         "direction-guessed",
+        "failed-completions",
     ];
     assert_eq!(codes(&found), expected);
     assert!((found.lost_share - 100.0 / 20_100.0).abs() < 1e-12);
