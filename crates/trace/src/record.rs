@@ -92,7 +92,7 @@ impl Flags {
         ("disk", Flags::OFFER_DISK),
     ];
 
-    /// What tables may call them, by their bits.
+    /// What tables may call them. The last four say how far a write may move.
     pub const WORDS: [(&'static str, Flags); 14] = [
         ("fua", Flags::FUA),
         ("preflush", Flags::PREFLUSH),
@@ -103,11 +103,11 @@ impl Flags {
         ("reconstructed", Flags::RECONSTRUCTED),
         ("coarse", Flags::COARSE),
         ("atomic", Flags::ATOMIC),
+        ("failed", Flags::FAILED),
         ("stays", Flags::STAYS),
         ("offer_track", Flags::OFFER_TRACK),
         ("offer_group", Flags::OFFER_GROUP),
         ("offer_disk", Flags::OFFER_DISK),
-        ("failed", Flags::FAILED),
     ];
 
     /// Reads the bits as a number, or words joined by `|`.

@@ -251,8 +251,8 @@ fn flags_are_words_or_bits() {
         told(&sink),
         [
             "line 2: column 5 (flags) is `forced`, allowed is a whole number from 0 to 65535, or words joined by |: fua, preflush, \
-             sync, metadata, readahead, priority, reconstructed, coarse, atomic, stays, offer_track, offer_group, offer_disk (one of the \
-             last four at most)"
+             sync, metadata, readahead, priority, reconstructed, coarse, atomic, failed, stays, offer_track, offer_group, offer_disk (one \
+             of the last four at most)"
         ]
     );
 }
