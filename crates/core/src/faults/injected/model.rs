@@ -108,53 +108,26 @@ impl Injected {
 
     /// Tells what happens on all drives, or on one that is named.
     fn tell_anywhere(&self, begun: &Begun, tell: &mut dyn FnMut(Exposed)) {
-        let Shares {
-            timeout,
-            lost,
-            misdirected,
-            torn,
-        } = self.shares;
+        let any = ("reads or writes", begun.read || begun.write);
+        let (reads, writes) = (("reads", begun.read), ("writes", begun.write));
+        let long = ("writes of several sectors", begun.long_write);
+        // A write that mends a bad block does not meet it.
+        let mends = self.recovery.writes_mend;
+        let latent_meets = if mends { reads } else { any };
+        let shares = &self.shares;
         let [latent, rot] = self.decaying.map(|decaying| decaying.chance > 0.0);
-        let Begun {
-            read,
-            write,
-            long_write,
-            ..
-        } = *begun;
-        for (happens, setting, of, met) in [
+        for (happens, setting, (of, met)) in [
+            (shares.timeout > 0.0, "timeout_share", any),
+            (shares.lost > shares.timeout, "lost_share", writes),
             (
-                timeout > 0.0,
-                "timeout_share",
-                "reads or writes",
-                read || write,
+                shares.misdirected > shares.lost,
+                "misdirected_share",
+                writes,
             ),
-            (lost > timeout, "lost_share", "writes", write),
-            (misdirected > lost, "misdirected_share", "writes", write),
-            (
-                torn > misdirected,
-                "torn_share",
-                "writes of several sectors",
-                long_write,
-            ),
-            (
-                latent && self.recovery.writes_mend,
-                "latent_per_tib",
-                "reads",
-                read,
-            ),
-            (
-                latent && !self.recovery.writes_mend,
-                "latent_per_tib",
-                "reads or writes",
-                read || write,
-            ),
-            (
-                latent && !self.recovery.writes_mend,
-                "latent_mend",
-                "writes",
-                write,
-            ),
-            (rot, "rot_per_tib", "reads", read),
+            (shares.torn > shares.misdirected, "torn_share", long),
+            (latent, "latent_per_tib", latent_meets),
+            (latent && !mends, "latent_mend", writes),
+            (rot, "rot_per_tib", reads),
         ] {
             if happens {
                 let from = Instant::ZERO;

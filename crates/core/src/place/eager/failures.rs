@@ -19,9 +19,6 @@ use crate::units::Blocks;
 /// So many slots are tried for a write before it fails.
 const SLOTS_MAX: u8 = 3;
 
-/// So often a copy away from its home is moved there in vain, while writes wait for its slot, until it is given up.
-pub(super) const MOVES_MAX: u8 = 8;
-
 /// At most one in so many of the slots that no copy needs is retired.
 const RETIRED_SHARE: u64 = 4;
 

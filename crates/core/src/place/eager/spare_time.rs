@@ -1,7 +1,6 @@
 //! What drives do in their spare time for copies that are not where they belong.
 
 use super::copies::{Copy, Delayed, Source};
-use super::failures::MOVES_MAX;
 use super::map::NOWHERE;
 use super::{EagerCopies, Landed, Purpose, Reason, Underway};
 use crate::freemap::Slot;
@@ -68,7 +67,7 @@ impl EagerCopies {
         };
         let failed = self.copies.failed_ones().filter(here);
         let least = failed.min_by_key(|(_, times)| *times);
-        match least.filter(|(_, times)| *times < MOVES_MAX) {
+        match least.filter(|(_, times)| *times < TRIES) {
             Some((of, _)) => self.propagate(of, Source::AnotherCopy, out),
             None if self.give_room(drive, out) || self.room_comes(drive) => {}
             None => self.refuse_room(drive, out),

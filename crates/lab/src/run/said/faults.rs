@@ -17,7 +17,8 @@ use crate::warning::{Warning, WarningKind};
 /// All that is said of them; `early` if the run ended before some of them begin.
 pub(super) fn of_faults(run: &Run, early: Option<Onset>, at_end: &AtEnd) -> Vec<Warning> {
     let mut told = Vec::from_iter(wrong_reads(run));
-    let idle = idle(at_end, mended_blocks(run));
+    // Bad blocks that writes mended, read before or not.
+    let idle = idle(at_end, counted_by_faults(run, "mended_blocks"));
     if early.is_none() && met_faults(run) == Some(false) {
         let why = match idle.is_empty() {
             true => "they are too rare for this load, or come after its end".to_owned(),
@@ -47,12 +48,6 @@ fn idle(at_end: &AtEnd, mended: u64) -> Vec<String> {
     let unmet = at_end.unmet.iter();
     let unmet = unmet.map(|unmet| without_commands(unmet, mended));
     unnoticed.chain(unmet).collect()
-}
-
-/// Bad blocks that writes mended, read before or not.
-fn mended_blocks(run: &Run) -> u64 {
-    let count = run.measure(<dyn Faults as Kind>::CARD.key, "mended_blocks");
-    count.map_or(0, |count| count.value() as u64)
 }
 
 /// That a setting had no effect; so many bad blocks were mended.
@@ -92,8 +87,7 @@ fn before_faults(onset: Onset) -> Warning {
 
 /// That commands which were not answered in time lasted longer than their host was to wait.
 pub(super) fn late_time_outs(run: &Run) -> Option<Warning> {
-    let late = run.measure(<dyn Faults as Kind>::CARD.key, "late_time_outs")?;
-    let late = late.value() as u64;
+    let late = counted_by_faults(run, "late_time_outs");
     (late > 0).then(|| {
         let text = format!(
             "{} that {} not answered in time kept the drive busy for longer than timeout_ms and failed at {} end: a drive is not free \
@@ -108,7 +102,12 @@ pub(super) fn late_time_outs(run: &Run) -> Option<Warning> {
 
 /// How many wrong blocks its drives brought and reported done.
 pub(crate) fn wrong_blocks(run: &Run) -> u64 {
-    let count = run.measure(<dyn Faults as Kind>::CARD.key, "wrong_blocks_read");
+    counted_by_faults(run, "wrong_blocks_read")
+}
+
+/// What faults have counted of a run; nothing where none were injected.
+fn counted_by_faults(run: &Run, name: &str) -> u64 {
+    let count = run.measure(<dyn Faults as Kind>::CARD.key, name);
     count.map_or(0, |count| count.value() as u64)
 }
 
@@ -132,8 +131,7 @@ pub(super) fn gone_from(drive: DriveId, from: Instant) -> String {
 
 /// What no drive has told.
 fn wrong_reads(run: &Run) -> Option<Warning> {
-    let count = run.measure(<dyn Faults as Kind>::CARD.key, "wrong_reads")?;
-    let wrong = count.value() as u64;
+    let wrong = counted_by_faults(run, "wrong_reads");
     (wrong > 0).then(|| {
         let text = format!(
             "{} of drives brought {} and were reported done, so no request was told",

@@ -1,6 +1,7 @@
 //! Copies that failed, and what is done with them again: they are read where they were written since, are tried again, or keep what waits from its slot.
 
 use super::*;
+use crate::place::delayed::TRIES;
 
 /// A read fails, and another copy is read in its place. Before that has ended, the first one may be written anew in the same slot.
 #[test]
@@ -62,7 +63,7 @@ fn a_copy_that_could_not_be_written_is_tried_again_in_spare_time() {
         out.clear();
         copies.try_again(drive, &mut out);
     }
-    assert_eq!(tries, crate::place::delayed::TRIES);
+    assert_eq!(tries, TRIES);
 }
 
 /// It cannot be moved home, and is the only one: so what waits for a slot of its drive fails, unless something may leave it that.
@@ -70,7 +71,7 @@ fn a_copy_that_could_not_be_written_is_tried_again_in_spare_time() {
 fn what_waits_for_a_slot_that_bad_homes_keep_fails() {
     let fails = |may_come: &dyn Fn(&mut EagerCopies)| {
         let mut copies = volume(true);
-        for _ in 0..failures::MOVES_MAX {
+        for _ in 0..TRIES {
             copies.copies.fly(FIRST, 0, Source::AnotherCopy);
             copies.copies.failed(FIRST);
         }
@@ -111,7 +112,7 @@ fn no_room_is_made_of_the_last_copy() {
     for gone in [false, true] {
         let mut copies = volume(true);
         let drive = copies.drive(FIRST);
-        for _ in 0..failures::MOVES_MAX {
+        for _ in 0..TRIES {
             copies.copies.fly(FIRST, 0, Source::AnotherCopy);
             copies.copies.failed(FIRST);
         }
