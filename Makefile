@@ -73,7 +73,7 @@ examples: demo
 # How many scenarios, and the seed of the first; another one every second when not given.
 COUNT ?= 1000
 SEED ?= $(shell date +%s)
-soak: rust clusters cuts ## A power cut at every event, ROUNDS (25, a million recoveries) times; every fault of validations; the SPC-1-like load at length; a million range writes; volumes whose drives fail, in twelve lives each, or go, each at twelve instants; COUNT (1000) random scenarios from SEED (fresh) on, in release with checks for overflow
+soak: rust clusters cuts ## A power cut at every event, ROUNDS (25, a million recoveries) times; every fault of validations; the SPC-1-like load at length; a million range writes; volumes whose drives fail, in twelve lives each, or go, each at twelve instants, and COUNT of these that are drawn; COUNT (1000) random scenarios from SEED (fresh) on, in release with checks for overflow
 	$(VENV)/bin/pytest -q -n auto -m slow python/tests
 	NEARSLOT_ONE_FAULT_IN=1 $(CARGO) test --workspace --locked --profile soak --test it validate::faults
 	# Optimised as a release, without checks for overflow, it has the recorded results to the bit.
@@ -81,7 +81,7 @@ soak: rust clusters cuts ## A power cut at every event, ROUNDS (25, a million re
 	NEARSLOT_SCENARIOS=$(COUNT) NEARSLOT_SCENARIO_SEED=$(SEED) \
 		$(CARGO) test --workspace --locked --profile soak --test it scenarios::random -- --nocapture
 	NEARSLOT_SPC1_REQUESTS=8000000 $(CARGO) test --workspace --locked --profile soak --test it spc1::
-	NEARSLOT_LIVES=12 NEARSLOT_INSTANTS=12 $(CARGO) test --package nearslot-core --locked --profile soak --test it contents::
+	NEARSLOT_LIVES=12 NEARSLOT_INSTANTS=12 NEARSLOT_DRAWS=$(COUNT) NEARSLOT_DRAW=$(SEED) $(CARGO) test --package nearslot-core --locked --profile soak --test it contents::
 	NEARSLOT_RANGE_WRITES=8000 $(CARGO) test --workspace --locked --profile soak --test it ranges::
 
 # How often all worlds of power cuts are gone through, each time with another load and other losses: some 40,000 recoveries a round,

@@ -229,6 +229,18 @@ impl Copies {
         self.queues.push(drive, of, Turn::SpareTime);
     }
 
+    /// The buffer has a version that counts for nothing: what a copy is to have is on a drive alone.
+    pub(super) fn leaves_buffer(&mut self, of: CopyOf) {
+        let source = Source::AnotherCopy;
+        let copy = match self.get(of) {
+            Some(Copy::Waiting(_)) => Copy::Waiting(source),
+            Some(Copy::Outdated { waits, .. }) => Copy::Outdated { waits, source },
+            Some(Copy::Flying { .. } | Copy::Landed(_) | Copy::Failed(_)) | None => return,
+        };
+        self.take(of);
+        self.set(of, copy);
+    }
+
     /// The copy that a drive may write next.
     pub(super) fn first(&self, drive: DriveId) -> Option<CopyOf> {
         self.queues.first(drive)
@@ -646,6 +658,17 @@ mod tests {
         let answer = copies.delay(DRIVE, ONE, Buffer, Turn::SpareTime);
         assert_eq!(answer, Delayed::Already);
         assert!(copies.is_buffered(ONE));
+    }
+
+    #[test]
+    fn what_the_buffer_has_for_nothing_is_read_from_another_copy() {
+        let mut copies = outdated(10);
+        copies.leaves_buffer(ONE);
+        assert!(!copies.is_buffered(ONE));
+        copies.delay(DRIVE, OTHER, Buffer, Turn::SpareTime);
+        copies.leaves_buffer(OTHER);
+        assert_eq!(copies.get(OTHER), Some(Copy::Waiting(AnotherCopy)));
+        copies.audit(std::iter::empty());
     }
 
     #[test]

@@ -92,8 +92,11 @@ impl EagerCopies {
     }
 
     /// Whether the buffer has the newest version of a chunk, for a copy that is still to be written: in spare time, or for the request
-    /// that has brought that version.
+    /// that has brought that version. A newer one that the map does not know yet is there in its place: nobody was told of that.
     fn is_buffered(&self, chunk: u32) -> bool {
+        if self.changes.renews(chunk) {
+            return false;
+        }
         let mut copies = self.copies_of(chunk);
         let delayed = copies.any(|of| self.is_missing(of) && self.copies.is_buffered(of));
         let written = |(_, write): (usize, &ChunkWrite)| write.chunk == chunk && write.done != 0;
@@ -123,9 +126,16 @@ impl EagerCopies {
     /// it is.
     pub(super) fn given_up(&mut self, of: CopyOf, slot: Slot, out: &mut Plan) {
         assert_eq!(self.slot(of), slot, "changes of {of:?} follow each other");
-        if !self.is_elsewhere(of) && !self.is_overtaken(of) {
-            let entry = of.entry(slot, false);
-            return self.change(Change::Stays(of), entry, out);
+        if !self.is_elsewhere(of) {
+            let is_this = |(other, _)| other == of;
+            if self.changes.arrived(of.chunk).any(is_this) {
+                // A change that follows puts it elsewhere.
+                return;
+            }
+            if !self.changes.supersedes(of) {
+                let entry = of.entry(slot, false);
+                return self.change(Change::Stays(of), entry, out);
+            }
         }
         self.leaves_the_map(of, slot);
         self.vacate(of, slot);

@@ -66,7 +66,7 @@ impl EagerCopies {
                 alone = writing.landed == 0;
                 writing.landed |= 1 << of.copy;
             }
-            Reason::Delayed if self.is_overtaken(of) => {
+            Reason::Delayed if self.changes.supersedes(of) => {
                 self.copies.overtaken(of, self.home(of).is_some());
                 return self.dropped_ended(write, out);
             }
@@ -98,13 +98,14 @@ impl EagerCopies {
         self.landed(landed, is_taken, out);
     }
 
-    /// Delayed writes of a chunk may carry a version that was refused.
+    /// Delayed writes of a chunk may carry a version that was refused, and the buffer has that.
     fn drop_delayed(&mut self, chunk: u32) {
         for of in self.copies_of(chunk) {
             if let Some(Copy::Flying { write, .. }) = self.copies.get(of) {
                 self.underway[write].purpose = Purpose::Dropped;
                 self.copies.overtaken(of, self.home(of).is_some());
             }
+            self.copies.leaves_buffer(of);
         }
     }
 
@@ -217,7 +218,7 @@ impl EagerCopies {
     }
 
     /// Makes the changes that waited and need not wait any more.
-    fn make_settled(&mut self, out: &mut Plan) {
+    pub(super) fn make_settled(&mut self, out: &mut Plan) {
         while let Some(tag) = self.next_change() {
             let change = self.take_change(tag);
             self.make(change, out);
@@ -298,7 +299,7 @@ impl EagerCopies {
     }
 
     /// The next change that may be made now.
-    fn next_change(&mut self) -> Option<Tag> {
+    pub(super) fn next_change(&mut self) -> Option<Tag> {
         self.store.as_mut()?.settled(&self.map)
     }
 

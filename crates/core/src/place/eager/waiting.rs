@@ -111,6 +111,25 @@ impl Waiting {
         changes.any(|Waits { entry, .. }| entry.alone || entry.copy == of.copy)
     }
 
+    /// Whether what lands of a copy now is not needed: after one of them a newer version, or none, is what counts, or the copy is where that says. One that gives the
+    /// copy up is about the slot where it could not be read.
+    pub(super) fn supersedes(&self, of: CopyOf) -> bool {
+        let mut changes = self.of(of.chunk);
+        changes.any(|Waits { change, entry }| {
+            let moves = matches!(change, Change::Moves(_));
+            entry.alone || moves && entry.copy == of.copy
+        })
+    }
+
+    /// Whether one of them brings a newer version of a chunk.
+    pub(super) fn renews(&self, chunk: u32) -> bool {
+        let brings = |Waits { change, entry }: &Waits| {
+            let moves = matches!(change, Change::Moves(_));
+            moves && entry.alone
+        };
+        self.of(chunk).any(brings)
+    }
+
     /// Copies that are on their drives and of which one of them is to tell the map, if they have what its current copies have: none if
     /// one of them makes all others stale, be it a discard.
     pub(super) fn arrived(&self, chunk: u32) -> impl Iterator<Item = (CopyOf, Slot)> {
@@ -143,6 +162,8 @@ impl Waiting {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::DriveId;
+    use crate::place::eager::Reason;
 
     fn of(chunk: u32, copy: u8) -> CopyOf {
         CopyOf { chunk, copy }
@@ -184,6 +205,32 @@ mod tests {
         waiting.give_back(first);
         assert_eq!(waiting.next_tag(), first);
         assert_eq!(waiting.take(second).chunk(), 8);
+    }
+
+    #[test]
+    fn what_lands_is_superseded_by_newer_versions_and_by_where_its_copy_goes() {
+        let moves = |copy| {
+            Change::Moves(Landed {
+                of: of(7, copy),
+                drive: DriveId(0),
+                slot: Slot(9),
+                reason: Reason::Move,
+            })
+        };
+        let gives_up = Change::GivesUp(of(7, 1), Slot(3));
+        for (change, alone, superseded, renewed) in [
+            (gives_up, false, [false, false], false),
+            (Change::Stays(of(7, 1)), false, [false, false], false),
+            (moves(1), false, [false, true], false),
+            (moves(1), true, [true, true], true),
+            (Change::Discards(7), true, [true, true], false),
+        ] {
+            let mut waiting = Waiting::default();
+            add(&mut waiting, change, of(7, 1).entry(Slot(9), alone));
+            let found = [0, 1].map(|copy| waiting.supersedes(of(7, copy)));
+            assert_eq!(found, superseded, "{change:?}");
+            assert_eq!(waiting.renews(7), renewed, "{change:?}");
+        }
     }
 
     /// The changes of a chunk may be in several of the pieces that a sorted list consists of.

@@ -67,7 +67,7 @@ impl Watched {
         for io in writes.filter(|io| io.data.is_some()) {
             // Nothing but a move, home or from a track that is emptied, has an address beforehand.
             let open = matches!(io.target, Target::Open(_));
-            let moves_home = self.setup.name() == "distorted_mirror" && !io.awaited;
+            let moves_home = self.setup.homes() && !io.awaited;
             let moves_away = self.setup.compacts() && !io.awaited;
             assert!(
                 open || moves_home || moves_away || !self.setup.maps(),

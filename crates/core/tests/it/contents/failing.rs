@@ -67,6 +67,14 @@ impl Failing {
         }
     }
 
+    /// By drive so often, of which such a share is not answered in time.
+    pub(crate) fn with(seed: u64, chance: Vec<f64>, timeouts: f64) -> Failing {
+        Failing {
+            timeouts,
+            ..Failing::new(seed, chance)
+        }
+    }
+
     /// Where nothing fails, unless a drive is gone.
     pub(crate) fn none(drives: usize) -> Failing {
         Failing::new(0, vec![0.0; drives])

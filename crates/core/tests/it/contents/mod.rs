@@ -10,6 +10,7 @@ mod choices;
 mod compaction;
 mod cuts;
 mod drawn;
+mod drawn_failing;
 mod failing;
 mod failing_faults;
 mod faults;

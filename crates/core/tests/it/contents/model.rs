@@ -16,7 +16,7 @@ use std::ops::Range;
 use nearslot_core::contract::Drive;
 use nearslot_core::ids::{DriveId, IoId, RequestId};
 use nearslot_core::io::{Command, Data, DriveDone, Moves, Origin, StepNumber};
-use nearslot_core::op::{Failure, Op, Status};
+use nearslot_core::op::{Op, Status};
 use nearslot_core::request::Request;
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Blocks, Instant};
@@ -501,9 +501,10 @@ impl Contents {
         }
     }
 
-    /// Whether a copy of a block's chunk may be missing still, or the map may not say yet where it is, so that it is in the buffer.
+    /// Whether a copy of a block's chunk may be missing still, or away from its home, or the map may not say yet where it is, so that it is in the buffer.
     fn may_be_buffered(&self, block: u64) -> bool {
-        if self.setup.copies > 1 && (self.setup.logs() || self.torn) {
+        let unknown = self.setup.logs() || self.setup.homes() || self.torn;
+        if self.setup.copies > 1 && unknown {
             return true;
         }
         self.misses_a_copy(block)
@@ -537,9 +538,8 @@ impl Contents {
             assert!(self.may_fail, "{:?} failed", asked.request);
             // What it wrote may be found, and so may what was there before.
             self.failed += u64::from(!self.meets_a_write(&asked.request));
-            // Which part of it the map has, if it is lost: that is only said of the part that failed first.
-            let by_drive = status == Status::Failed(Failure::Gone);
-            if status == Status::Failed(Failure::MapLost) || by_drive && self.setup.logs() {
+            // Nobody knows which part of it the map has if that is lost, and an answer names alone what failed first.
+            if self.setup.logs() {
                 let extent = asked.request.extent;
                 self.kept.forget(extent.start.0, extent.len.0);
             }

@@ -128,7 +128,7 @@ fn delayed_copies_wait_for_what_an_answer_lets_begin() {
 /// Schedulers that know of urgency let a later write to a place pass an earlier one.
 #[test]
 fn what_goes_home_is_not_undone_by_what_was_to_go_there_before() {
-    let homes = |one: &&Setup| one.name() == "distorted_mirror";
+    let homes = |one: &&Setup| one.homes();
     for setup in SETUPS.iter().filter(homes) {
         for sched in ["mq-deadline", "satf"] {
             named(setup, "disk", sched, || {

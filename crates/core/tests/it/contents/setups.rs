@@ -141,6 +141,11 @@ impl Setup {
         matches!(self.name(), "eager" | "ew_array" | "distorted_mirror")
     }
 
+    /// Whether a copy of each chunk has a home, to which it is moved.
+    pub(crate) fn homes(&self) -> bool {
+        self.name() == "distorted_mirror"
+    }
+
     /// Whether writes to the same chunk follow each other.
     pub(crate) fn ordered(&self) -> bool {
         self.chunk > 1
@@ -180,7 +185,7 @@ impl Setup {
     pub(crate) fn tight(&self) -> bool {
         let waits = self.place.contains("map=virtual_log") || self.place.contains("home=drive");
         let few = self.place.contains("dd=1.") || waits;
-        self.name() == "distorted_mirror" && few
+        self.homes() && few
     }
 
     /// Whether there is a cache: then a read that waited for a job which failed reads all again.

@@ -47,6 +47,51 @@ fn a_copy_that_failed_is_read_again_where_it_was_written_since() {
     }
 }
 
+/// A copy that could not be read is on its way home when it is given up, and arrives before the map says so. If the drive of the other copy has gone, it is the last
+/// one, where it was until the map has its home.
+#[test]
+fn what_arrives_while_its_copy_is_given_up_is_needed() {
+    for is_last in [false, true] {
+        let mut copies = volume(true);
+        let (slot, home) = (copies.slot(FIRST), copies.home(FIRST));
+        let mut out = Plan::default();
+        copies.propagate(FIRST, Source::Buffer, &mut out);
+        let write = *out.ios().next().expect("it goes home");
+        copies.ask_to_give_up(FIRST, &mut out);
+        ends(&mut copies, &write, Status::Done, &mut out);
+        if is_last {
+            lose(&mut copies, 1);
+        }
+        let store = copies.store.as_mut().expect("it keeps the map");
+        store.written(DriveId(0), NOWHERE);
+        let tag = copies.next_change().expect("it is given up");
+        copies.take_change(tag);
+        copies.changes.give_back(tag);
+        copies.given_up(FIRST, slot, &mut out);
+        let before = if is_last { slot } else { NOWHERE };
+        assert_eq!(copies.slot(FIRST), before);
+        copies.audit_lost();
+        copies.make_settled(&mut out);
+        assert_eq!(Some(copies.slot(FIRST)), home);
+        copies.audit_lost();
+        copies.audit_slots();
+    }
+}
+
+/// A copy that waits for its move home is in the buffer. A newer version takes that place before the map has it, and counts for nothing if the map is lost.
+#[test]
+fn what_the_map_does_not_know_is_not_read_from_the_buffer() {
+    let mut copies = volume(true);
+    copies.put(SECOND, NOWHERE);
+    copies.delay(FIRST, Source::Buffer, &mut Plan::default());
+    let found = |copies: &mut EagerCopies| read(copies, FIRST, FAILED).instead;
+    assert_eq!(found(&mut copies), Instead::Buffered);
+    second_is_written(&mut copies);
+    assert_eq!(found(&mut copies), Instead::Nothing);
+    map_write_ends(&mut copies, 0, FAILED, &mut Plan::default());
+    assert_eq!(found(&mut copies), Instead::Nothing);
+}
+
 /// A delayed copy that could not be written is tried again in spare time, so often.
 #[test]
 fn a_copy_that_could_not_be_written_is_tried_again_in_spare_time() {
