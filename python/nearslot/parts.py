@@ -49,6 +49,7 @@ class Part:
         aliases: Other names it answers to.
         summary: What it does, in a line.
         source: Where it comes from.
+        promises: What is found after a power cut; empty where that is not up to it.
         measures: What it counts, in `Run.measures`.
         text: What else there is, such as a drive's parameter file.
     """
@@ -57,6 +58,7 @@ class Part:
     aliases: list[str]
     summary: str
     source: str
+    promises: str
     knobs: list[Knob]
     measures: list[Count]
     text: str | None

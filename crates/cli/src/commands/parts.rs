@@ -22,6 +22,8 @@ struct Card {
     aliases: Vec<String>,
     summary: String,
     source: String,
+    /// What is found after a power cut; empty where that is not up to it.
+    promises: &'static str,
     knobs: Vec<Knob>,
     measures: &'static [Measure],
     /// What else there is to show.
@@ -64,6 +66,7 @@ fn parts(kind: &dyn AnyKind) -> Kind {
             .collect(),
         summary: part.summary.to_owned(),
         source: part.source.to_owned(),
+        promises: part.promises,
         knobs: part.knobs.to_vec(),
         measures: part.measures,
         text: None,
@@ -96,6 +99,7 @@ fn drive_card(name: &str, text: &str) -> Result<Card, ConfigError> {
         aliases: Vec::new(),
         summary: word("description"),
         source: word("source"),
+        promises: "",
         knobs: drive::kind_of(name, &table)?.knobs_of(&table),
         measures: &[],
         text: Some(text.to_owned()),
@@ -108,6 +112,7 @@ fn drive_kinds() -> Vec<Card> {
         aliases: Vec::new(),
         summary: kind.summary.to_owned(),
         source: kind.source.to_owned(),
+        promises: "",
         knobs: kind.knobs.to_vec(),
         measures: kind.measures,
         text: None,
@@ -121,6 +126,7 @@ fn formats() -> Vec<Card> {
         aliases: Vec::new(),
         summary: format.summary.to_owned(),
         source: format.source.to_owned(),
+        promises: "",
         knobs: Vec::new(),
         measures: &[],
         text: format.options.contains(&Choice::Columns).then(names_listed),
@@ -291,6 +297,9 @@ fn card_text(kind: &Kind, card: &Card) -> String {
     if !card.source.is_empty() {
         text += &format!("  source: {}\n", card.source);
     }
+    if !card.promises.is_empty() {
+        text += &format!("  found after a power cut: {}\n", card.promises);
+    }
     match (&card.knobs[..], &card.text) {
         ([], Some(_)) => {}
         ([], None) => text += "  nothing to set\n",
@@ -342,6 +351,7 @@ fn card_json(card: &Card) -> Value {
         "aliases": card.aliases,
         "summary": card.summary,
         "source": card.source,
+        "promises": card.promises,
         "knobs": card.knobs.iter().map(knob).collect::<Vec<_>>(),
         "measures": card.measures.iter().map(measure).collect::<Vec<_>>(),
         "text": card.text,

@@ -246,6 +246,7 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     measures: CACHE_MEASURES,
     asks: &[],
     prepared: false,
+    promises: "",
     build: |_, env| {
         let capacity = env.capacity as usize;
         // A cache of one line is for what came last.

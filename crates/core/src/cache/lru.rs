@@ -36,5 +36,6 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     measures: CACHE_MEASURES,
     asks: &[],
     prepared: false,
+    promises: "",
     build: |_, _| Ok(OneQueue::boxed(Lru)),
 };

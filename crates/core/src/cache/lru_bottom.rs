@@ -166,6 +166,7 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     measures: &MEASURES,
     asks: &["prefetch"],
     prepared: false,
+    promises: "",
     build: |knobs, env| {
         let pages = f64::from(env.capacity) * f64::from(env.line_pages);
         Ok(Box::new(LruBottom {

@@ -510,5 +510,6 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     measures: &MEASURES,
     asks: &["prefetch"],
     prepared: false,
+    promises: "",
     build: |_, env| Ok(Box::new(Mimic::new(env, models(env)?))),
 };

@@ -42,5 +42,6 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: "",
     build: |_, _| Ok(Box::new(None)),
 };

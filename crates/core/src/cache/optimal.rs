@@ -86,6 +86,7 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: "",
     build: |_, _| {
         Ok(Box::new(Optimal {
             next: Vec::new(),

@@ -156,6 +156,7 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     measures: CACHE_MEASURES,
     asks: &[],
     prepared: false,
+    promises: "",
     build: |_, env| {
         let capacity = env.capacity as usize;
         let small = capacity / 10;

@@ -233,6 +233,7 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     measures: &MEASURES,
     asks: &["prefetch"],
     prepared: false,
+    promises: "",
     build: |knobs, env| build(knobs, env).map(|made| Box::new(made) as Box<dyn Cache>),
 };
 

@@ -89,6 +89,7 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     measures: CACHE_MEASURES,
     asks: &[],
     prepared: false,
+    promises: "",
     build: |_, env| {
         Ok(Box::new(Slru {
             queues: Queues::new(),

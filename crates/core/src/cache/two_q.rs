@@ -94,6 +94,7 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     measures: CACHE_MEASURES,
     asks: &[],
     prepared: false,
+    promises: "",
     build: |_, env| {
         Ok(Box::new(TwoQ {
             queues: Queues::new(),

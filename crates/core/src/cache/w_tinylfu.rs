@@ -258,6 +258,7 @@ pub(super) static SPEC: Spec<dyn Cache> = Spec {
     measures: CACHE_MEASURES,
     asks: &[],
     prepared: false,
+    promises: "",
     build: |knobs, env| {
         let capacity = env.capacity as usize;
         if knobs.choice("variant") == "paper" {

@@ -12,5 +12,6 @@ pub(super) static SPEC: Spec<Claims> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: "",
     build: |_, ()| Ok(Box::default()),
 };

@@ -153,6 +153,7 @@ pub(super) static SPEC: Spec<Claims> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: "",
     build: |knobs, ()| Ok(Box::new(build(knobs)?)),
 };
 

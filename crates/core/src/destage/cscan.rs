@@ -3,7 +3,7 @@
 //! The arm moves one way and seldom far. What is written often goes as soon as anything else. O(log n).
 
 use super::by_address::Circle;
-use super::settings::KNOBS;
+use super::settings::{KNOBS, PROMISE};
 use crate::contract::Destage;
 use crate::pages::BUFFER_MEASURES;
 use crate::registry::Spec;
@@ -17,6 +17,7 @@ pub(super) static SPEC: Spec<dyn Destage> = Spec {
     measures: BUFFER_MEASURES,
     asks: &[],
     prepared: false,
+    promises: PROMISE,
     build: |_, _| Ok(Box::new(Circle::new(false))),
 };
 

@@ -2,7 +2,7 @@
 //!
 //! LRU for writes: what is written often stays, and takes the next write as well. Where a unit lies does not matter, so the arm wanders. O(1).
 
-use super::settings::KNOBS;
+use super::settings::{KNOBS, PROMISE};
 use crate::contract::{Destage, Written};
 use crate::directory::Directory;
 use crate::ids::Unit;
@@ -61,6 +61,7 @@ pub(super) static SPEC: Spec<dyn Destage> = Spec {
     measures: BUFFER_MEASURES,
     asks: &[],
     prepared: false,
+    promises: PROMISE,
     build: |_, _| Ok(Box::new(Lrw::default())),
 };
 

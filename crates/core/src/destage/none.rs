@@ -33,5 +33,6 @@ pub(super) static SPEC: Spec<dyn Destage> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: "",
     build: |_, _| Ok(Box::new(None)),
 };

@@ -5,6 +5,9 @@ use crate::registry::{ConfigError, Knob, Knobs, Need};
 use crate::size::Size;
 use crate::units::{Blocks, Duration};
 
+/// What is found after a power cut: see `docs/design/0023-write-buffer.md`.
+pub(super) const PROMISE: &str = "all that was answered, whatever the placement promises: what the buffer has stays there, and a table in NVRAM says which blocks that is";
+
 /// No size was said.
 const UNSET: &str = "unset";
 /// A unit is what the placement writes together.

@@ -24,7 +24,7 @@
 use std::collections::VecDeque;
 
 use super::by_address::{Circle, Waiting};
-use super::settings::{COMMON, SETTINGS};
+use super::settings::{COMMON, PROMISE, SETTINGS};
 use crate::contract::{Destage, Written};
 use crate::ids::Unit;
 use crate::pages::BUFFER_MEASURES;
@@ -231,6 +231,7 @@ pub(super) static SPEC: Spec<dyn Destage> = Spec {
     measures: BUFFER_MEASURES,
     asks: &[],
     prepared: false,
+    promises: PROMISE,
     build: |knobs, env| {
         let percent = |key| knobs.integer(key);
         let run = Blocks(knobs.integer(RUN) * 1024 / BLOCK_BYTES);

@@ -5,7 +5,7 @@
 //! writes no page again. O(log n), and amortised O(log n) for each unit that is passed over.
 
 use super::by_address::Circle;
-use super::settings::KNOBS;
+use super::settings::{KNOBS, PROMISE};
 use crate::contract::Destage;
 use crate::pages::BUFFER_MEASURES;
 use crate::registry::Spec;
@@ -19,6 +19,7 @@ pub(super) static SPEC: Spec<dyn Destage> = Spec {
     measures: BUFFER_MEASURES,
     asks: &[],
     prepared: false,
+    promises: PROMISE,
     build: |_, _| Ok(Box::new(Circle::new(true))),
 };
 

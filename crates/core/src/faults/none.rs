@@ -43,5 +43,6 @@ pub(super) static SPEC: Spec<dyn Faults> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: "",
     build: |_, _| Ok(Box::new(None)),
 };

@@ -33,6 +33,7 @@ pub(super) static SPEC: Spec<Merging> = Spec {
     measures: Merging::MEASURES,
     asks: &[],
     prepared: false,
+    promises: "",
     build: |knobs, _| {
         Ok(Box::new(Merging::Contiguous {
             most: Blocks(knobs.integer("max_kib") * KIB),

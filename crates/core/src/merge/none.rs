@@ -12,5 +12,6 @@ pub(super) static SPEC: Spec<Merging> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: "",
     build: |_, _| Ok(Box::new(Merging::None)),
 };

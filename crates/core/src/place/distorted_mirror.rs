@@ -16,7 +16,7 @@
 
 use super::delayed::{BUFFER, FOREGROUND};
 use super::eager::prepare::{CHUNK, Setup};
-use super::eager::store::{HOME, MAP, NVRAM, PORTIONS, REGION, STATIONS};
+use super::eager::store::{HOME, MAP, MAPPED, NVRAM, PORTIONS, REGION, STATIONS};
 use super::eager::volume::Volume;
 use super::striping::{UNIT, drives_of, unit_in_chunks};
 use crate::contract::{OPEN, Placement};
@@ -90,5 +90,6 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
     measures: &[],
     asks: &["oracle", OPEN],
     prepared: true,
+    promises: MAPPED,
     build,
 };

@@ -13,7 +13,7 @@
 
 use super::delayed::{BUFFER, FOREGROUND};
 use super::eager::prepare::{AGING, CHUNK, COMPACT, Setup};
-use super::eager::store::{HOME, MAP, NVRAM, PORTIONS, REGION, STATIONS};
+use super::eager::store::{HOME, MAP, MAPPED, NVRAM, PORTIONS, REGION, STATIONS};
 use super::eager::volume::Volume;
 use super::striping::{UNIT, drives_of, unit_in_chunks};
 use crate::contract::{OPEN, Placement};
@@ -94,5 +94,6 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
     measures: &[],
     asks: &["oracle", OPEN],
     prepared: true,
+    promises: MAPPED,
     build,
 };

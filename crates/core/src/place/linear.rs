@@ -59,6 +59,7 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
     measures: &[],
     asks: &[ZONES],
     prepared: false,
+    promises: super::FLUSHED,
     build: |_, env| {
         Ok(Box::new(Linear {
             capacity: env.blueprint.capacity(),

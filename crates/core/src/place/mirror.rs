@@ -93,6 +93,7 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
     measures: &[],
     asks: &["oracle"],
     prepared: false,
+    promises: super::FLUSHED_COPIES,
     build,
 };
 

@@ -26,6 +26,13 @@ registry! { dyn Placement;
     distorted_mirror,
 }
 
+/// What a placement promises that passes flushes and forced writes on.
+const FLUSHED: &str =
+    "what was answered before a flush came, once that is answered, and each forced write";
+
+/// The same of one with several copies of each block.
+const FLUSHED_COPIES: &str = "what was answered before a flush came, once that is answered, and each forced write; a table in NVRAM keeps which copies are safe, and the others are written anew";
+
 impl Kind for dyn Placement {
     const CARD: KindCard = KindCard {
         key: "place",

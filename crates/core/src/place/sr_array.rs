@@ -142,5 +142,6 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
     measures: &[],
     asks: &["oracle"],
     prepared: true,
+    promises: super::FLUSHED_COPIES,
     build,
 };

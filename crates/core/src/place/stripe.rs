@@ -93,5 +93,6 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: super::FLUSHED,
     build: |knobs, env| Ok(Box::new(Stripe::new(knobs, env)?)),
 };

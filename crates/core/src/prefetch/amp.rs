@@ -350,6 +350,7 @@ pub(super) static SPEC: Spec<dyn Prefetch> = Spec {
     measures: &MEASURES,
     asks: &[],
     prepared: false,
+    promises: "",
     build: |knobs, _| build(knobs).map(|made| Box::new(made) as Box<dyn Prefetch>),
 };
 

@@ -47,6 +47,7 @@ pub(super) static SPEC: Spec<dyn Prefetch> = Spec {
     measures: &PREFETCH_COUNTS,
     asks: &[],
     prepared: false,
+    promises: "",
     build: |knobs, _| {
         Ok(Box::new(Fixed {
             degree: knobs.integer("degree"),

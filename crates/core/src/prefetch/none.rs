@@ -20,5 +20,6 @@ pub(super) static SPEC: Spec<dyn Prefetch> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: "",
     build: |_, _| Ok(Box::new(None)),
 };

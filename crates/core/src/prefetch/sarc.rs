@@ -182,6 +182,7 @@ pub(super) static SPEC: Spec<dyn Prefetch> = Spec {
     measures: &MEASURES,
     asks: &[],
     prepared: false,
+    promises: "",
     build: |knobs, env| build(knobs, env).map(|made| Box::new(made) as Box<dyn Prefetch>),
 };
 

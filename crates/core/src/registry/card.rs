@@ -22,6 +22,8 @@ pub struct Spec<T: Kind + ?Sized> {
     pub asks: &'static [&'static str],
     /// Whether it prepares what is costly when it is built, and shares it with its equals through a [`super::Memo`].
     pub prepared: bool,
+    /// What is found of its data after a power cut, if that is up to the part.
+    pub promises: &'static str,
     /// Makes one, from checked knobs. Those that are allowed one by one may still contradict each other or the drive.
     pub build: Build<T>,
 }
@@ -49,6 +51,8 @@ pub struct PartCard {
     pub asks: &'static [&'static str],
     /// As in [`Spec`].
     pub prepared: bool,
+    /// As in [`Spec`].
+    pub promises: &'static str,
 }
 
 impl PartCard {
@@ -73,6 +77,7 @@ impl<T: Kind + ?Sized> Spec<T> {
             measures: self.measures,
             asks: self.asks,
             prepared: self.prepared,
+            promises: self.promises,
         }
     }
 }

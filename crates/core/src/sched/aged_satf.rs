@@ -226,6 +226,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     measures: &[],
     asks: &["oracle"],
     prepared: false,
+    promises: "",
     build: |knobs, _| Ok(Box::new(AgedSatf::new(knobs))),
 };
 

@@ -43,6 +43,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: "",
     build: |_, _| Ok(ByBlock::boxed(Cscan::default())),
 };
 

@@ -359,6 +359,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     measures: &MEASURES,
     asks: &["oracle", OFFERED],
     prepared: false,
+    promises: "",
     build: Expand::boxed,
 };
 

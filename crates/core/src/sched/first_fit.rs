@@ -26,6 +26,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     measures: &MEASURES,
     asks: &["oracle", OFFERED],
     prepared: false,
+    promises: "",
     build: |knobs, env| over(knobs.choice("base"), Places::First, env),
 };
 

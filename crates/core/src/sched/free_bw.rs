@@ -145,6 +145,7 @@ pub(super) static FREEBW_SATF: Spec<dyn Scheduler> = Spec {
     measures: &[],
     asks: &["oracle", OPEN],
     prepared: false,
+    promises: "",
     build: |_, _| Ok(Box::new(FreeBw::new(Order::Satf))),
 };
 
@@ -157,6 +158,7 @@ pub(super) static FREEBW_SCAN: Spec<dyn Scheduler> = Spec {
     measures: &[],
     asks: &["oracle", OPEN],
     prepared: false,
+    promises: "",
     build: |_, _| Ok(Box::new(FreeBw::new(Order::Scan))),
 };
 
@@ -169,6 +171,7 @@ pub(super) static FREEBW_HYBRID: Spec<dyn Scheduler> = Spec {
     measures: &[],
     asks: &["oracle", OPEN],
     prepared: false,
+    promises: "",
     build: |_, _| Ok(Box::new(FreeBw::new(Order::Hybrid))),
 };
 

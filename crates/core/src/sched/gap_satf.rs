@@ -347,6 +347,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     measures: &[],
     asks: &["oracle", OPEN],
     prepared: false,
+    promises: "",
     build: |knobs, _| Ok(Box::new(GapSatf::new(knobs))),
 };
 

@@ -263,6 +263,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     measures: &MEASURES,
     asks: &["oracle"],
     prepared: false,
+    promises: "",
     build: HitsFirst::boxed,
 };
 

@@ -303,6 +303,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     measures: MEASURES,
     asks: &[],
     prepared: false,
+    promises: "",
     build: |knobs, _| Ok(Box::new(Kyber::new(knobs))),
 };
 

@@ -37,6 +37,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: "",
     build: |_, _| {
         Ok(ByBlock::boxed(Look {
             from: Pba(0),

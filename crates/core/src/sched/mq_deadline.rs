@@ -348,5 +348,6 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     measures: MEASURES,
     asks: &[],
     prepared: false,
+    promises: "",
     build: |knobs, _| Ok(Box::new(MqDeadline::new(knobs))),
 };

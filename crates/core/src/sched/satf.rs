@@ -106,6 +106,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     measures: &[],
     asks: &["oracle"],
     prepared: false,
+    promises: "",
     build: |_, _| Ok(Box::<Satf>::default()),
 };
 

@@ -61,6 +61,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     measures: &[],
     asks: &["oracle", OPEN],
     prepared: false,
+    promises: "",
     build: |_, _| Ok(Box::<SatfEw>::default()),
 };
 

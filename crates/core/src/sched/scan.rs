@@ -49,6 +49,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: "",
     build: |_, _| {
         Ok(ByBlock::boxed(Scan {
             from: Pba(0),

@@ -73,6 +73,7 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: "",
     build: |knobs, env| Ok(ByBlock::boxed(Vscan::new(knobs, env))),
 };
 

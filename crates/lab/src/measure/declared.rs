@@ -214,6 +214,7 @@ pub(crate) mod tests {
                 measures: LOOKS,
                 asks: &[],
                 prepared: false,
+                promises: "",
                 build: |_, ()| panic!("it is built by the test"),
             };
             // Two parts that share a measure have one column.

@@ -531,6 +531,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: "",
     build: |knobs, env| {
         Ok(Box::new(Synthetic {
             workload: Box::new(Files(machine(knobs, env)?)),

@@ -513,6 +513,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: "",
     build: |knobs, env| {
         Ok(Box::new(Synthetic {
             workload: Box::new(Host(machine(knobs, env)?)),

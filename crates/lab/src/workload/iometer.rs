@@ -70,6 +70,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: "",
     build: |knobs, env| {
         let access = Access::new(knobs, env)?;
         let depth = knobs.integer("depth");

@@ -111,6 +111,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: "",
     build: |knobs, env| {
         let access = Access::new(knobs, env)?;
         let (rate, share) = (knobs.number("rate_rps"), knobs.number("read_share"));

@@ -63,6 +63,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: "",
     build: |knobs, env| {
         let access = Access::new(knobs, env)?;
         check_rate("poisson", access.left(), knobs.number("rate_rps"), 1.0)?;

@@ -410,6 +410,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: "",
     build: |knobs, env| {
         let depth = knobs.integer("depth");
         let refill = knobs.choice("refill").parse()?;

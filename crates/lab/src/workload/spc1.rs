@@ -461,6 +461,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: "",
     build: |knobs, env| {
         let requests = knobs.integer("requests");
         check_load(requests, knobs.integer("bsu"))?;

@@ -430,6 +430,7 @@ pub(super) static SPEC: Spec<Synthetic> = Spec {
     measures: found::MEASURES,
     asks: &[],
     prepared: true,
+    promises: "",
     build: |knobs, env| {
         Ok(Box::new(Synthetic {
             workload: Box::new(Tpcb(machine(knobs, env)?)),

@@ -59,6 +59,7 @@ static NONE: Spec<dyn Tier> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: "",
     build: |_, ()| Ok(Box::new(Nothing)),
 };
 
@@ -73,6 +74,7 @@ static BOX: Spec<dyn Tier> = Spec {
     measures: HITS,
     asks: &[],
     prepared: true,
+    promises: "",
     build: |_, ()| Ok(Box::new(Nothing)),
 };
 

@@ -142,6 +142,7 @@ pub(super) static SPEC: Spec<dyn Oracle> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: "",
     build: |_, env| Ok(Box::new(Distance::build(env))),
 };
 

@@ -12,5 +12,6 @@ pub(super) static SPEC: Spec<dyn Oracle> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: "",
     build: |_, env| Ok(env.blueprint.exact()),
 };

@@ -184,5 +184,6 @@ pub(super) static SPEC: Spec<dyn Oracle> = Spec {
     measures: &[],
     asks: &[],
     prepared: false,
+    promises: "",
     build: |knobs, env| Ok(Noisy::build(knobs, env)),
 };

@@ -463,5 +463,6 @@ pub(super) static SPEC: Spec<dyn Faults> = Spec {
     measures: MEASURES,
     asks: &[],
     prepared: false,
+    promises: "",
     build,
 };

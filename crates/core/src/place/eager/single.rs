@@ -10,7 +10,7 @@
 //! processing workload", FAST 2002, section 2.
 
 use super::prepare::{AGING, CHUNK, COMPACT, Setup};
-use super::store::{HOME, MAP, NVRAM, PORTIONS, REGION, STATIONS};
+use super::store::{HOME, MAP, MAPPED, NVRAM, PORTIONS, REGION, STATIONS};
 use super::volume::Volume;
 use crate::contract::{OPEN, Placement};
 use crate::maplog::Spread;
@@ -69,5 +69,6 @@ pub(in crate::place) static SPEC: Spec<dyn Placement> = Spec {
     measures: &[],
     asks: &["oracle", OPEN],
     prepared: true,
+    promises: MAPPED,
     build,
 };

@@ -450,5 +450,6 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
     measures: &MEASURES,
     asks: &["oracle", OFFERED],
     prepared: false,
+    promises: "nothing: the map is in memory alone",
     build: card::build,
 };

@@ -68,6 +68,7 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
     measures: MEASURES,
     asks: &[],
     prepared: false,
+    promises: "what was answered before a flush came, once that is answered, and each forced write; a table in NVRAM keeps which rows were being written",
     build: card::build,
 };
 

@@ -107,6 +107,7 @@ pub(in crate::sched) static SPEC: Spec<dyn Scheduler> = Spec {
     measures: MEASURES,
     asks: &["claims", LEVELS],
     prepared: false,
+    promises: "",
     build: |knobs, env| {
         let rotational = env.blueprint.revolution().is_some();
         Ok(Box::new(Cfq::new(knobs, rotational)))

@@ -68,5 +68,6 @@ pub(in super::super) static SPEC: Spec<dyn Scheduler> = Spec {
     measures: MEASURES,
     asks: &["claims"],
     prepared: false,
+    promises: "",
     build: |knobs, env| Ok(Box::new(Slack::new(knobs, env.blueprint, env.seed)?)),
 };

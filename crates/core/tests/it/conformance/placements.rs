@@ -1,7 +1,8 @@
-//! Configurations that cannot be: each is refused with the thing, the value and what is allowed.
+//! Configurations that cannot be: each is refused with the thing, the value and what is allowed. What can be says what it promises.
 
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
 use nearslot_core::contract::{Placement, Scheduler};
+use nearslot_core::{destage, place};
 
 use crate::support::DISK;
 
@@ -86,4 +87,13 @@ fn a_nearly_full_drive_is_still_written() {
     // One slot in a hundred is free.
     let refused = refusal("eager:dilution=1.0001");
     assert!(refused.starts_with("eager.dilution = 1.0001"), "{refused}");
+}
+
+#[test]
+fn whoever_keeps_data_says_what_is_found_after_a_power_cut() {
+    let kept = place::TABLE.iter().map(|spec| spec.card());
+    let buffered = destage::TABLE.iter().map(|spec| spec.card());
+    for card in kept.chain(buffered.filter(|card| card.name != "none")) {
+        assert_ne!(card.promises, "", "{}", card.name);
+    }
 }

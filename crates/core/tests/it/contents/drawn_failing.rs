@@ -149,6 +149,8 @@ fn whatever_fails_wherever_copies_lie_all_is_answered_and_right() {
     let (mut failed, mut judged) = (0, 0);
     for draw in first..first + count {
         let mut rng = Rng::stream(draw, "drawn volumes");
+        // Shown if it fails.
+        println!("draw {draw}");
         let (setup, kind, sched, seed) = volume(&mut rng);
         named(&setup, kind, sched, || {
             let life = live(&setup, (kind, sched, seed), &mut rng);

@@ -25,6 +25,10 @@ use crate::plan::Target;
 use crate::registry::{ConfigError, Knob};
 use crate::units::{Blocks, Instant};
 
+/// What is found after a power cut.
+pub(in crate::place) const MAPPED: &str =
+    "with map=log or map=virtual_log all that was answered; with map=memory nothing";
+
 /// Where the map lives.
 pub(in crate::place) const MAP: Knob = Knob::choice(
     "map",
