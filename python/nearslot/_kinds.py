@@ -1,6 +1,6 @@
 """The kinds of parts that a stack is made of, as the engine's table has them.
 
-Made by crates/cli/tests/docs. Write it anew with
+Made by crates/cli/tests/it/docs. Write it anew with
 NEARSLOT_BLESS=1 cargo test --workspace --test it docs::
 """
 

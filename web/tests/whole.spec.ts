@@ -152,7 +152,7 @@ describe("hostile data", () => {
 test("what is not as usual is among the facts", async () => {
   const file = join(tmpdir(), `nearslot-facts-${process.pid}.html`);
   const usual = await open(report("sample"));
-  for (const word of ["Placement", "Merge", "Faults"]) {
+  for (const word of ["Placement", "Merging", "Faults"]) {
     expect(await usual.page.locator(".facts").innerText()).not.toContain(word);
   }
   await usual.page.context().close();
@@ -162,7 +162,7 @@ test("what is not as usual is among the facts", async () => {
   const facts = await page.locator(".facts").innerText();
   expect(facts).toMatch(/Placement\s+mirror\s/);
   expect(facts).toMatch(/Faults\s+(none, injected|injected, none)\s/);
-  expect(facts).not.toContain("Merge");
+  expect(facts).not.toContain("Merging");
   expect(trouble).toEqual([]);
   rmSync(file);
   await page.context().close();

@@ -1,6 +1,6 @@
 //! A kind of part that nearslot has not, added to the table: it is found wherever kinds are found.
 //!
-//! That is `list`, `show`, scenario files, keys, grids, results, and the Python package, whose module of kinds is made here. Columns
+//! That is `list`, `show`, scenario files, keys, grids, results, the Python package and the page, whose modules of kinds are made here. Columns
 //! and options of the command have tests beside their code. Nothing but the table knows the kind.
 
 use std::collections::BTreeMap;
@@ -175,13 +175,32 @@ fn a_new_kind_is_varied_and_stands_in_results() {
     );
 }
 
-/// The modules of kinds of the Python package and of its tests, by their paths.
-pub(crate) fn python() -> BTreeMap<String, String> {
-    let module = |path: &str, kinds| (path.to_owned(), python_module(kinds));
+/// The modules of kinds of the Python package, of its tests, and of the page, by their paths.
+pub(crate) fn modules() -> BTreeMap<String, String> {
+    let python = |path: &str, kinds| (path.to_owned(), python_module(kinds));
     BTreeMap::from([
-        module("python/nearslot/_kinds.py", KINDS),
-        module("python/tests/data/kinds_with_tiers.py", with_tiers()),
+        python("python/nearslot/_kinds.py", KINDS),
+        python("python/tests/data/kinds_with_tiers.py", with_tiers()),
+        ("web/src/kinds.ts".to_owned(), page_module(KINDS)),
     ])
+}
+
+/// Every kind with the word that people read and its default.
+fn page_module(kinds: Kinds) -> String {
+    let lines = kinds.iter().map(|kind| {
+        let (key, word, usual) = (kind.key(), sentence(kind.card().word), kind.default);
+        format!("  [\"{key}\", \"{word}\", \"{usual}\"],\n")
+    });
+    format!("{PAGE_HEAD}{}];\n", lines.collect::<String>())
+}
+
+#[test]
+fn a_new_kind_is_among_the_facts_of_the_page() {
+    let module = page_module(with_tiers());
+    assert!(
+        module.contains("\n  [\"tier\", \"Tier\", \"none\"],\n];\n"),
+        "{module}"
+    );
 }
 
 /// Every kind as a field and as a keyword.
@@ -232,11 +251,22 @@ fn python_tuple<'a>(name: &str, kinds: impl Iterator<Item = &'a StackKind>) -> S
 /// Letters of a line of Python at most.
 const PYTHON_WIDTH: usize = 100;
 
-/// How a module of kinds begins.
+/// How the page's module of kinds begins.
+const PAGE_HEAD: &str =
+    "// The kinds of parts that a stack is made of, as the engine's table has them.
+//
+// Made by crates/cli/tests/it/docs. Write it anew with
+// NEARSLOT_BLESS=1 cargo test --workspace --test it docs::
+
+/** Key, word, and the part that is taken when none is named. */
+export const KINDS: readonly (readonly [key: string, word: string, usual: string])[] = [
+";
+
+/// How a Python module of kinds begins.
 const PYTHON_HEAD: &str =
     "\"\"\"The kinds of parts that a stack is made of, as the engine's table has them.
 
-Made by crates/cli/tests/docs. Write it anew with
+Made by crates/cli/tests/it/docs. Write it anew with
 NEARSLOT_BLESS=1 cargo test --workspace --test it docs::
 \"\"\"
 

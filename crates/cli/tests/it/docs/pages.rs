@@ -289,7 +289,7 @@ fn contents(end: &str) -> String {
 fn wanted() -> BTreeMap<String, String> {
     let (mut wanted, end) = made();
     wanted.insert(SUMMARY.to_owned(), contents(&end));
-    wanted.extend(kinds::python());
+    wanted.extend(kinds::modules());
     wanted
 }
 
