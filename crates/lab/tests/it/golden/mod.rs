@@ -18,6 +18,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use inputs::Inputs;
+use nearslot_core::config::KINDS;
 use scenes::Group;
 
 /// Where the recorded results are.
@@ -64,6 +65,20 @@ fn no_result_moves_by_accident() {
         }
     }
     assert!(moved.is_empty(), "results moved: {}", moved.join(", "));
+}
+
+#[test]
+fn every_part_of_every_kind_has_scenarios() {
+    let groups = scenes::groups().into_iter().map(|group| group.name);
+    let groups: BTreeSet<String> = groups.collect();
+    for kind in KINDS {
+        for part in kind.kind.parts() {
+            let name = format!("{}-{}", kind.key(), part.name);
+            // It knows the future, which no stack does.
+            let in_no_stack = name == "cache-optimal";
+            assert_ne!(groups.contains(&name), in_no_stack, "{name}");
+        }
+    }
 }
 
 #[test]

@@ -293,10 +293,10 @@ fn oracles() -> Vec<Group> {
     groups.collect()
 }
 
-/// Settings of mergings.
 /// Settings of claims.
 const CLAIMS: &[&str] = &["told:weight=1=900:class=2=idle:group=3=1"];
 
+/// Settings of mergings.
 const MERGINGS: &[&str] = &["contiguous", "contiguous:max_kib=8:front=false"];
 
 /// Settings of caches beside those that all have.
