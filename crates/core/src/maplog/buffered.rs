@@ -16,7 +16,7 @@
 //!
 //! The words are ours. O(1) for each change of a page.
 
-use super::format::{self, BUFFERED, Damage, Fault, PRELUDE_BYTES, Place, put, u64_at};
+use super::format::{self, BUFFERED, Damage, DamageAt, Fault, PRELUDE_BYTES, put, u64_at};
 
 /// Entries that the table grows by.
 const UNIT: usize = 128;
@@ -103,19 +103,19 @@ impl BufferTable {
         bytes: Vec<u8>,
     ) -> Result<(BufferTable, Vec<(Index, Kept)>), Damage> {
         format::at_least(bytes.len(), ENTRIES_AT)?;
-        let at_head = |fault: Fault| fault.at(Place::Nvram(0));
+        let at_head = |fault: Fault| fault.at(DamageAt::Nvram(0));
         format::unseal(&bytes[..COUNT_AT], BUFFERED, of.volume).map_err(at_head)?;
         let blocks = u64_at(&bytes, PRELUDE_BYTES);
         if blocks != of.blocks {
             let fault = Fault::outside("blocks of the volume", blocks, of.blocks, of.blocks);
-            return Err(fault.at(Place::Nvram(PRELUDE_BYTES)));
+            return Err(fault.at(DamageAt::Nvram(PRELUDE_BYTES)));
         }
         let mut table = BufferTable::of(of, bytes);
         let count = table.read(COUNT_AT, 0)?;
         let most = ((table.bytes.len() - ENTRIES_AT) / ENTRY_BYTES) as u64;
         if count > most {
             let fault = Fault::outside("entries", count, 0, most);
-            return Err(fault.at(Place::Nvram(COUNT_AT)));
+            return Err(fault.at(DamageAt::Nvram(COUNT_AT)));
         }
         // What was grown into when the power went is not counted yet.
         table.bytes.truncate(Index(count as u32).at());
@@ -131,12 +131,12 @@ impl BufferTable {
         let twice = |pair: &&[(Index, Kept)]| pair[0].1.page == pair[1].1.page;
         if let Some([_, (index, _)]) = found.windows(2).find(twice) {
             let fault = Fault::outside("entries of one page", 2, 1, 1);
-            return Err(fault.at(Place::Nvram(index.at())));
+            return Err(fault.at(DamageAt::Nvram(index.at())));
         }
         let room = table.room();
         if found.len() as u64 > room {
             let fault = Fault::outside("pages", found.len() as u64, 0, room);
-            return Err(fault.at(Place::Nvram(ENTRIES_AT)));
+            return Err(fault.at(DamageAt::Nvram(ENTRIES_AT)));
         }
         Ok((table, found))
     }
@@ -235,14 +235,14 @@ impl BufferTable {
         // What nobody uses is not of the word that is left behind it.
         let second = if low == UNUSED { 0 } else { second };
         let allowed = self.sum(low, second);
-        format::check_sum(word as u32, allowed).map_err(|fault| fault.at(Place::Nvram(at)))?;
+        format::check_sum(word as u32, allowed).map_err(|fault| fault.at(DamageAt::Nvram(at)))?;
         Ok(low)
     }
 }
 
 /// What an entry says. Its checksum is right, so this was written so: not above this volume, if it cannot be.
 fn kept(low: u64, page: u64, of: &Whose, index: Index) -> Result<Kept, Damage> {
-    let at = |fault: Fault| Err(fault.at(Place::Nvram(index.at())));
+    let at = |fault: Fault| Err(fault.at(DamageAt::Nvram(index.at())));
     let last = of.blocks.div_ceil(of.page).saturating_sub(1);
     if page > last {
         return at(Fault::outside("page", page, 0, last));

@@ -15,7 +15,7 @@
 //! The same bytes lie in NVRAM, and at both ends of a region on a drive. A block may tear: the other one still holds.
 
 use super::Geometry;
-use super::cursor::{Cursor, Start};
+use super::cursor::{LogCursor, Start};
 use super::format::{
     self, CONTROL, Damage, Fault, MARK, PRELUDE_BYTES, put, u16_at, u32_at, u64_at,
 };
@@ -35,7 +35,7 @@ pub(super) const CONTROL_BYTES: usize = STARTS_AT + 16 * STARTS_MAX;
 pub(super) struct Control {
     pub(super) number: u64,
     pub(super) layout: Layout,
-    pub(super) cursor: Cursor,
+    pub(super) cursor: LogCursor,
     /// Whether one drive alone has all of the log.
     pub(super) alone: bool,
     /// What is wrong with the other one, if something is.
@@ -45,7 +45,7 @@ pub(super) struct Control {
 /// The control block of this number. `alone`: one drive alone has all of the log.
 pub(super) fn write_control(
     layout: &Layout,
-    cursor: &Cursor,
+    cursor: &LogCursor,
     number: u64,
     alone: bool,
 ) -> [u8; CONTROL_BYTES] {
@@ -143,7 +143,7 @@ impl Control {
         // The checksum is right, so this was written so: by no release of this format.
         let layout = Layout::new(geometry, &settings)
             .map_err(|refused| Fault::outside(refused.what, refused.found, 0, 0))?;
-        let kept = Cursor::starts_max(settings.portions) as u64;
+        let kept = LogCursor::starts_max(settings.portions) as u64;
         let starts = u64::from(u16_at(block, 52));
         if starts != word(6).min(kept) {
             let allowed = word(6).min(kept);
@@ -153,7 +153,7 @@ impl Control {
             at: u64_at(block, STARTS_AT + 16 * index),
             sequence: u64_at(block, STARTS_AT + 16 * index + 8),
         };
-        let cursor = Cursor {
+        let cursor = LogCursor {
             head: word(3),
             sequence: word(4),
             batches: word(5),

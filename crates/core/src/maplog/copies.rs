@@ -34,7 +34,8 @@
 use std::num::NonZeroU32;
 
 use super::format::{
-    self, COPIES, COPIES_OF_MANY, Damage, Fault, PRELUDE_BYTES, Place, put, u16_at, u32_at, u64_at,
+    self, COPIES, COPIES_OF_MANY, Damage, DamageAt, Fault, PRELUDE_BYTES, put, u16_at, u32_at,
+    u64_at,
 };
 
 /// Most copies that an entry can tell apart.
@@ -224,7 +225,7 @@ impl CopiesTable {
     ) -> Result<(CopiesTable, Vec<(Index, Unsettled)>), Damage> {
         format::at_least(bytes.len(), ENTRIES_AT)?;
         of.check(&bytes[..COUNT_AT])
-            .map_err(|fault| fault.at(Place::Nvram(0)))?;
+            .map_err(|fault| fault.at(DamageAt::Nvram(0)))?;
         let mut table = CopiesTable::of(of, bytes);
         let count = table.read(COUNT_AT)? as u32;
         let end = ENTRIES_AT + count as usize * WORD_BYTES;
@@ -237,7 +238,7 @@ impl CopiesTable {
                 table.unused.push(index);
                 continue;
             };
-            let damage = |fault: Fault| fault.at(Place::Nvram(index.at()));
+            let damage = |fault: Fault| fault.at(DamageAt::Nvram(index.at()));
             entry.check(of).map_err(damage)?;
             found.push((index, entry));
         }
@@ -245,7 +246,7 @@ impl CopiesTable {
         let twice = |pair: &&[(Index, Unsettled)]| pair[0].1.chunk == pair[1].1.chunk;
         if let Some([_, (index, _)]) = found.windows(2).find(twice) {
             let fault = Fault::outside("entries of one chunk", 2, 1, 1);
-            return Err(fault.at(Place::Nvram(index.at())));
+            return Err(fault.at(DamageAt::Nvram(index.at())));
         }
         Ok((table, found))
     }
@@ -336,7 +337,7 @@ impl CopiesTable {
         let bits = word & ((1 << SUMMED_BITS) - 1);
         let sum = |word: u64| (word >> SUMMED_BITS) as u32;
         format::check_sum(sum(word), sum(self.word(bits)))
-            .map_err(|fault| fault.at(Place::Nvram(at)))?;
+            .map_err(|fault| fault.at(DamageAt::Nvram(at)))?;
         Ok(bits)
     }
 }

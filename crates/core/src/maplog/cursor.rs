@@ -21,7 +21,7 @@ const ORIGIN: Start = Start { at: 0, sequence: 1 };
 
 /// How far a log has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Cursor {
+pub(super) struct LogCursor {
     /// Behind the youngest record.
     pub(super) head: u64,
     /// Number of the next record.
@@ -40,10 +40,10 @@ pub(super) struct Cursor {
     pub(super) from_empty: bool,
 }
 
-impl Cursor {
+impl LogCursor {
     /// Nothing was written yet.
-    pub(super) fn fresh(from_empty: bool) -> Cursor {
-        Cursor {
+    pub(super) fn fresh(from_empty: bool) -> LogCursor {
+        LogCursor {
             head: ORIGIN.at,
             sequence: ORIGIN.sequence,
             batches: 0,
@@ -173,7 +173,7 @@ impl Cursor {
             self.pieces += 1;
         } else {
             (self.begun, self.pieces, self.since) = (self.begun + 1, 1, 0);
-            if self.starts.len() == Cursor::starts_max(layout.settings.portions) {
+            if self.starts.len() == LogCursor::starts_max(layout.settings.portions) {
                 self.starts.remove(0);
             }
             let sequence = self.sequence;

@@ -151,8 +151,8 @@ fn a_younger_checkpoint_that_is_damaged_gives_way_to_an_older_one_in_the_log() {
     damage(&mut world, block);
     let recovered = world.recover().unwrap();
     assert!(world.is_right(&recovered.map));
-    let places: Vec<Place> = recovered.notes.iter().map(|note| note.place).collect();
-    assert_eq!(places, [Place::Log(Blocks(block as u64))]);
+    let places: Vec<DamageAt> = recovered.notes.iter().map(|note| note.place).collect();
+    assert_eq!(places, [DamageAt::Log(Blocks(block as u64))]);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_whole_checkpoint_that_is_damaged_needs_an_older_one_that_is_still_there() {
         let mut young = records.iter().rev().filter(|r| r.1.kind == Kind::Piece);
         let (block, _) = *young.nth(1).unwrap();
         damage(&mut world, block);
-        let place = Place::Log(Blocks(block as u64));
+        let place = DamageAt::Log(Blocks(block as u64));
         match world.recover() {
             Ok(recovered) => {
                 assert!(safe, "no older one is there");
@@ -192,7 +192,7 @@ fn no_older_checkpoint_makes_up_for_damaged_updates() {
         let (block, _) = *records.iter().rfind(|r| r.1.kind == Kind::Batch).unwrap();
         damage(&mut world, block);
         let damage = world.recover().unwrap_err();
-        assert_eq!(damage.place, Place::Log(Blocks(block as u64)));
+        assert_eq!(damage.place, DamageAt::Log(Blocks(block as u64)));
     }
 }
 
@@ -323,7 +323,7 @@ fn a_batch_that_is_neither_in_nvram_nor_in_the_log_is_missed() {
     );
     damage(&mut world, last.0);
     let damage = recover(&world.geometry, &nvram, &world.region).unwrap_err();
-    assert!(matches!(damage.place, Place::Nvram(_)), "{damage}");
+    assert!(matches!(damage.place, DamageAt::Nvram(_)), "{damage}");
     assert!(damage.to_string().contains("batch"), "{damage}");
 }
 

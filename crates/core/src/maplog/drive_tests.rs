@@ -436,7 +436,7 @@ fn a_damaged_control_block_is_told() {
             }
             Err(damage) => {
                 // What the older one needs was perhaps overwritten since.
-                let place = Place::Control(Blocks((at[young] / BLOCK) as u64));
+                let place = DamageAt::Control(Blocks((at[young] / BLOCK) as u64));
                 let overwritten = matches!(damage.fault, Fault::Sequence { .. });
                 assert!(damage.place == place || overwritten, "{damage}");
                 told += 1;
@@ -481,11 +481,14 @@ fn damage_in_the_middle_is_no_torn_write() {
                 Ok((_, recovered)) => {
                     assert_eq!(header.kind, Kind::Piece);
                     assert!(world.is_right(&recovered.map));
-                    assert_eq!(recovered.notes[0].place, Place::Log(Blocks(*block as u64)));
+                    assert_eq!(
+                        recovered.notes[0].place,
+                        DamageAt::Log(Blocks(*block as u64))
+                    );
                 }
                 Err(damage) => {
                     assert!(header.sequence < last, "{damage}");
-                    assert_eq!(damage.place, Place::Log(Blocks(*block as u64)));
+                    assert_eq!(damage.place, DamageAt::Log(Blocks(*block as u64)));
                     told += 1;
                 }
             }

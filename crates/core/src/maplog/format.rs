@@ -64,14 +64,14 @@ pub(super) const BUFFERED: [u8; 8] = *b"NearSBuf";
 #[error("{place}: {fault}")]
 pub struct Damage {
     /// Where.
-    pub place: Place,
+    pub place: DamageAt,
     /// What is wrong there.
     pub fault: Fault,
 }
 
 /// Where damage is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum DamageAt {
     /// At this byte of the NVRAM.
     Nvram(usize),
     /// In the record that begins at this block of the log region.
@@ -86,15 +86,15 @@ pub enum Place {
     Map,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for DamageAt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Nvram(byte) => write!(f, "NVRAM, byte {byte}"),
-            Place::Log(block) => write!(f, "map log, block {block}"),
-            Place::Control(block) => write!(f, "map log, control block at block {block}"),
-            Place::Slot(drive, slot) => write!(f, "drive {}, slot {slot}", drive.0),
-            Place::Tail => write!(f, "saved tail"),
-            Place::Map => write!(f, "recovered map"),
+            DamageAt::Nvram(byte) => write!(f, "NVRAM, byte {byte}"),
+            DamageAt::Log(block) => write!(f, "map log, block {block}"),
+            DamageAt::Control(block) => write!(f, "map log, control block at block {block}"),
+            DamageAt::Slot(drive, slot) => write!(f, "drive {}, slot {slot}", drive.0),
+            DamageAt::Tail => write!(f, "saved tail"),
+            DamageAt::Map => write!(f, "recovered map"),
         }
     }
 }
@@ -263,7 +263,7 @@ impl Damage {
 
 impl Fault {
     /// The damage of this kind at a place.
-    pub(super) fn at(self, place: Place) -> Damage {
+    pub(super) fn at(self, place: DamageAt) -> Damage {
         Damage { place, fault: self }
     }
 
@@ -355,7 +355,7 @@ pub(super) fn at_least(found: usize, needed: usize) -> Result<(), Damage> {
         return Ok(());
     }
     let fault = Fault::outside("bytes of NVRAM", found as u64, needed as u64, u64::MAX);
-    Err(fault.at(Place::Nvram(0)))
+    Err(fault.at(DamageAt::Nvram(0)))
 }
 
 pub(super) fn check_sum(found: u32, allowed: u32) -> Result<(), Fault> {
@@ -550,7 +550,7 @@ mod tests {
             let mut bytes = record();
             change(&mut bytes);
             let fault = Header::read(&bytes, volume).unwrap_err();
-            fault.at(Place::Log(Blocks(5))).to_string()
+            fault.at(DamageAt::Log(Blocks(5))).to_string()
         };
         assert_eq!(
             fault(|bytes| bytes[0] = b'X', 99),

@@ -3,7 +3,7 @@
 //! Source: FAST 2002, section 5.
 
 use super::Entry;
-use super::cursor::{Cursor, Start};
+use super::cursor::{LogCursor, Start};
 use super::format::Kind;
 use super::keeper::Keeper;
 use super::layout::Layout;
@@ -25,7 +25,7 @@ pub(super) struct InNvram {
 
 impl InNvram {
     /// Of a new log.
-    pub(super) fn blank(layout: &Layout, cursor: &Cursor) -> InNvram {
+    pub(super) fn blank(layout: &Layout, cursor: &LogCursor) -> InNvram {
         let mut nvram = Nvram::blank(layout);
         let sums = [2, 1].map(|batch| nvram.reset(layout, batch));
         nvram.set_control(1, layout, cursor);
@@ -42,7 +42,7 @@ impl InNvram {
     pub(super) fn resume(
         layout: &Layout,
         nvram: Nvram,
-        cursor: &Cursor,
+        cursor: &LogCursor,
         control: u64,
         halves: [Half; 2],
     ) -> InNvram {
@@ -69,13 +69,13 @@ impl InNvram {
     }
 
     /// Moves on to the other half if this one is full and the other one's batch is in the log.
-    fn fill_the_other(&mut self, layout: &Layout, cursor: &Cursor) {
+    fn fill_the_other(&mut self, layout: &Layout, cursor: &LogCursor) {
         if self.is_full(layout) && self.filling - 1 <= cursor.batches {
             self.filling += 1;
         }
     }
 
-    fn keep_control(&mut self, layout: &Layout, cursor: &Cursor) {
+    fn keep_control(&mut self, layout: &Layout, cursor: &LogCursor) {
         self.control += 1;
         self.nvram.set_control(self.control, layout, cursor);
     }
@@ -89,7 +89,7 @@ impl InNvram {
 
 impl Keeper for InNvram {
     #[inline]
-    fn record(&mut self, layout: &Layout, cursor: &Cursor, entry: &Entry) {
+    fn record(&mut self, layout: &Layout, cursor: &LogCursor, entry: &Entry) {
         let (batch, half) = (self.filling, (self.filling % 2) as usize);
         let (count, sum) = (self.counts[half], self.sums[half]);
         self.sums[half] = self.nvram.add(layout, batch, count, sum, entry);
@@ -104,7 +104,7 @@ impl Keeper for InNvram {
         self.counts[(self.filling % 2) as usize] == layout.half
     }
 
-    fn room(&self, layout: &Layout, cursor: &Cursor) -> u32 {
+    fn room(&self, layout: &Layout, cursor: &LogCursor) -> u32 {
         let filling = layout.half - self.counts[(self.filling % 2) as usize];
         let other = self.filling - 1 <= cursor.batches;
         filling + if other { layout.half } else { 0 }
@@ -123,16 +123,21 @@ impl Keeper for InNvram {
         0
     }
 
-    fn due(&mut self, _layout: &Layout, _cursor: &Cursor, _block: &mut Vec<u8>) -> Option<Blocks> {
+    fn due(
+        &mut self,
+        _layout: &Layout,
+        _cursor: &LogCursor,
+        _block: &mut Vec<u8>,
+    ) -> Option<Blocks> {
         None
     }
 
-    fn kept(&mut self, _layout: &Layout, _cursor: &Cursor) {
+    fn kept(&mut self, _layout: &Layout, _cursor: &LogCursor) {
         panic!("control blocks are stored with the records")
     }
 
     /// The control block first. Else recovery would have to look ahead for a half that is given away, and could.
-    fn advanced(&mut self, layout: &Layout, cursor: &Cursor, kind: Kind) {
+    fn advanced(&mut self, layout: &Layout, cursor: &LogCursor, kind: Kind) {
         self.keep_control(layout, cursor);
         if kind == Kind::Batch {
             self.reset(layout, cursor.batches + 2);
@@ -140,7 +145,7 @@ impl Keeper for InNvram {
         }
     }
 
-    fn tail(&self, layout: &Layout, cursor: &Cursor) -> Start {
+    fn tail(&self, layout: &Layout, cursor: &LogCursor) -> Start {
         cursor.tail(layout)
     }
 
@@ -153,7 +158,7 @@ impl Keeper for InNvram {
         &mut self.nvram
     }
 
-    fn audit(&self, layout: &Layout, cursor: &Cursor) {
+    fn audit(&self, layout: &Layout, cursor: &LogCursor) {
         let batches = cursor.batches;
         let halves = Half::read_both(&self.nvram, layout, batches);
         let halves = halves.unwrap_or_else(|damage| panic!("{damage}"));

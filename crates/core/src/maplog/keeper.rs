@@ -13,7 +13,7 @@
 use std::fmt;
 
 use super::Entry;
-use super::cursor::{Cursor, Start};
+use super::cursor::{LogCursor, Start};
 use super::format::Kind;
 use super::layout::Layout;
 use super::nvram::Nvram;
@@ -22,13 +22,13 @@ use crate::units::Blocks;
 /// Keeps what no record has.
 pub(super) trait Keeper: fmt::Debug + Send {
     /// Takes an update, for which there is room.
-    fn record(&mut self, layout: &Layout, cursor: &Cursor, entry: &Entry);
+    fn record(&mut self, layout: &Layout, cursor: &LogCursor, entry: &Entry);
 
     /// Whether no update can be taken before the next record is written.
     fn is_full(&self, layout: &Layout) -> bool;
 
     /// Updates that can be taken before that.
-    fn room(&self, layout: &Layout, cursor: &Cursor) -> u32;
+    fn room(&self, layout: &Layout, cursor: &LogCursor) -> u32;
 
     /// Updates that were taken, and that a power cut would take back.
     fn at_risk(&self) -> usize;
@@ -43,13 +43,13 @@ pub(super) trait Keeper: fmt::Debug + Send {
     fn control(&self) -> u64;
 
     /// The control block that has to be written before the next record, if one has: puts it there, and says where it goes.
-    fn due(&mut self, layout: &Layout, cursor: &Cursor, block: &mut Vec<u8>) -> Option<Blocks>;
+    fn due(&mut self, layout: &Layout, cursor: &LogCursor, block: &mut Vec<u8>) -> Option<Blocks>;
 
     /// It was written.
-    fn kept(&mut self, layout: &Layout, cursor: &Cursor);
+    fn kept(&mut self, layout: &Layout, cursor: &LogCursor);
 
     /// A record is in the log, as the cursor has it.
-    fn advanced(&mut self, layout: &Layout, cursor: &Cursor, kind: Kind);
+    fn advanced(&mut self, layout: &Layout, cursor: &LogCursor, kind: Kind);
 
     /// From now on one drive alone has all of the log, or not. What was recorded is not safe without it before a control block says so.
     fn tell_alone(&mut self, _alone: bool) {}
@@ -63,7 +63,7 @@ pub(super) trait Keeper: fmt::Debug + Send {
     }
 
     /// From where recovery would walk.
-    fn tail(&self, layout: &Layout, cursor: &Cursor) -> Start;
+    fn tail(&self, layout: &Layout, cursor: &LogCursor) -> Start;
 
     /// What survives a power cut beside the drives.
     fn nvram(&self) -> &Nvram;
@@ -72,5 +72,5 @@ pub(super) trait Keeper: fmt::Debug + Send {
     fn nvram_mut(&mut self) -> &mut Nvram;
 
     /// Panics where something is not what is remembered.
-    fn audit(&self, layout: &Layout, cursor: &Cursor);
+    fn audit(&self, layout: &Layout, cursor: &LogCursor);
 }

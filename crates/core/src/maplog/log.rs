@@ -18,7 +18,7 @@
 use crate::units::{BLOCK_BYTES, Blocks};
 
 use super::control::write_mark;
-use super::cursor::{Cursor, Start};
+use super::cursor::{LogCursor, Start};
 use super::format::{self, ENTRY_BYTES, HEADER_BYTES, Header, Kind};
 use super::home::Home;
 use super::in_nvram::InNvram;
@@ -33,7 +33,7 @@ use super::{Entry, Geometry, MapView, put_entries};
 pub struct MapLog {
     layout: Layout,
     keeper: Box<dyn Keeper>,
-    cursor: Cursor,
+    cursor: LogCursor,
     /// Portions that have to be complete as soon as nothing else is to do.
     wanted: u64,
     writing: Option<Writing>,
@@ -105,7 +105,7 @@ impl MapLog {
         from_empty: bool,
     ) -> Result<MapLog, Refused> {
         let layout = Layout::new(geometry, settings)?;
-        let cursor = Cursor::fresh(from_empty);
+        let cursor = LogCursor::fresh(from_empty);
         let keeper: Box<dyn Keeper> = match settings.home {
             Home::Nvram => Box::new(InNvram::blank(&layout, &cursor)),
             Home::Drive => Box::new(OnDrive::resume(0, cursor.tail(&layout), &[])),
@@ -114,7 +114,7 @@ impl MapLog {
     }
 
     /// Goes on where recovery found the log's end.
-    pub(super) fn resume(layout: Layout, keeper: Box<dyn Keeper>, cursor: Cursor) -> MapLog {
+    pub(super) fn resume(layout: Layout, keeper: Box<dyn Keeper>, cursor: LogCursor) -> MapLog {
         MapLog {
             layout,
             keeper,
@@ -348,7 +348,7 @@ impl MapLog {
 /// A record that is put together.
 struct Record<'a> {
     layout: &'a Layout,
-    cursor: &'a Cursor,
+    cursor: &'a LogCursor,
     control: u32,
 }
 

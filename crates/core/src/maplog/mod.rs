@@ -12,6 +12,19 @@
 //! each acknowledgement, at its own place. The virtual log writes one map sector before each, but eagerly, next to the heads. [`format`](mod@format) has the bytes of both, [`unique`] the
 //! last check of both: no two blocks of a drive lie in one slot.
 //!
+//! The words of the log with checkpoints:
+//!
+//! ```text
+//! map            portion 0         | portion 1         | ...    M portions, written in turns: each once is a checkpoint
+//!                piece piece piece | piece piece piece | ...    a piece is small enough for one write
+//! log            batch piece batch batch piece batch ...        its records: a batch has changes of the map, a piece a part of it as it is
+//!                ^ tail: recovery begins here        ^ head: the next record goes here
+//! record         header, payload                                a header begins with a prelude, as all that is kept safe does
+//! cursor         head, number of the next record, where portions began: how far the log has come
+//! control block  the cursor with geometry and settings, as it survives a power cut
+//! NVRAM          two control blocks, and two halves: one takes changes while the other is written as a batch
+//! ```
+//!
 //! Volumes whose copies lie at fixed places have no map, but need to know which copies are current: [`copies`]. Volumes with parity
 //! need to know where it may not hold, and which blocks only it tells: [`rows`]. A write buffer above any volume needs to know what it has: [`buffered`].
 //!
@@ -62,7 +75,7 @@ mod world;
 
 pub use buffered::BufferTable;
 pub use copies::CopiesTable;
-pub use format::{Damage, Fault, Place};
+pub use format::{Damage, DamageAt, Fault};
 pub use home::Home;
 pub use layout::{CONTROL_LEN, Refused, Settings, control_places};
 pub use log::{LogWrite, MapLog};

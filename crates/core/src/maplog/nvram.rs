@@ -18,8 +18,8 @@
 //! halves are ours, so that updates go on while the log is written.
 
 use super::control::{CONTROL_BYTES, Control, write_control};
-use super::cursor::Cursor;
-use super::format::{self, Damage, ENTRY_BYTES, Fault, Place, put, u64_at};
+use super::cursor::LogCursor;
+use super::format::{self, Damage, DamageAt, ENTRY_BYTES, Fault, put, u64_at};
 use super::home::Home;
 use super::layout::Layout;
 use super::{Entry, Geometry};
@@ -63,7 +63,7 @@ impl Nvram {
     }
 
     /// Writes the control block of this number over the older one.
-    pub(super) fn set_control(&mut self, number: u64, layout: &Layout, cursor: &Cursor) {
+    pub(super) fn set_control(&mut self, number: u64, layout: &Layout, cursor: &LogCursor) {
         let block = write_control(layout, cursor, number, false);
         self.store((number % 2) as usize * CONTROL_BYTES, &block);
     }
@@ -139,7 +139,7 @@ impl Half {
     /// Reads the half of the even or the odd batches, when `batches` are in the log.
     fn read(nvram: &Nvram, layout: &Layout, parity: u64, batches: u64) -> Result<Half, Damage> {
         let at = word_at(layout, parity);
-        let place = Place::Nvram(at);
+        let place = DamageAt::Nvram(at);
         let word = u64_at(&nvram.bytes, at);
         let (count, low) = ((word & 0xFF_FFFF) as u32, word >> 24 & 0xFF);
         // What was just appended, or one of the two that come next: any other is missing from the log, or older than it.
@@ -181,7 +181,7 @@ impl Half {
                 layout.half.into(),
                 layout.half.into(),
             );
-            return Err(fault.at(Place::Nvram(word_at(layout, old.batch))));
+            return Err(fault.at(DamageAt::Nvram(word_at(layout, old.batch))));
         }
         Ok(halves)
     }
@@ -194,18 +194,18 @@ impl Nvram {
         if bytes.len() < 2 * CONTROL_BYTES {
             let least = 2 * CONTROL_BYTES as u64;
             let fault = Fault::outside("bytes of NVRAM", bytes.len() as u64, least, u64::MAX);
-            return Err(fault.at(Place::Nvram(0)));
+            return Err(fault.at(DamageAt::Nvram(0)));
         }
         let read = |index: usize| {
             let at = index * CONTROL_BYTES;
             let block = &bytes[at..at + CONTROL_BYTES];
-            Control::parse(block, geometry, Home::Nvram).map_err(|f| f.at(Place::Nvram(at)))
+            Control::parse(block, geometry, Home::Nvram).map_err(|f| f.at(DamageAt::Nvram(at)))
         };
         let control = Control::younger(read(0), read(1))?;
         let (found, needed) = (bytes.len() as u64, length(&control.layout) as u64);
         if found != needed {
             let fault = Fault::outside("bytes of NVRAM", found, needed, needed);
-            return Err(fault.at(Place::Nvram(0)));
+            return Err(fault.at(DamageAt::Nvram(0)));
         }
         Ok(control)
     }

@@ -20,7 +20,7 @@
 
 use super::Entry;
 use super::control::write_control;
-use super::cursor::{Cursor, Start};
+use super::cursor::{LogCursor, Start};
 use super::format::{self, ENTRY_BYTES, Kind};
 use super::keeper::Keeper;
 use super::layout::{CONTROL_BLOCKS, Layout};
@@ -77,7 +77,7 @@ impl OnDrive {
 }
 
 impl Keeper for OnDrive {
-    fn record(&mut self, _layout: &Layout, _cursor: &Cursor, entry: &Entry) {
+    fn record(&mut self, _layout: &Layout, _cursor: &LogCursor, entry: &Entry) {
         self.waiting.extend(format::put_entry(entry));
     }
 
@@ -85,7 +85,7 @@ impl Keeper for OnDrive {
         false
     }
 
-    fn room(&self, _layout: &Layout, _cursor: &Cursor) -> u32 {
+    fn room(&self, _layout: &Layout, _cursor: &LogCursor) -> u32 {
         u32::MAX
     }
 
@@ -112,7 +112,7 @@ impl Keeper for OnDrive {
         self.control
     }
 
-    fn due(&mut self, layout: &Layout, cursor: &Cursor, block: &mut Vec<u8>) -> Option<Blocks> {
+    fn due(&mut self, layout: &Layout, cursor: &LogCursor, block: &mut Vec<u8>) -> Option<Blocks> {
         if !self.is_old && self.has_told() && cursor.tail(layout) == self.tail {
             return None;
         }
@@ -124,13 +124,13 @@ impl Keeper for OnDrive {
         Some(layout.control_at(number))
     }
 
-    fn kept(&mut self, layout: &Layout, cursor: &Cursor) {
+    fn kept(&mut self, layout: &Layout, cursor: &LogCursor) {
         self.control += 1;
         (self.tail, self.is_old) = (cursor.tail(layout), false);
         self.told_alone = self.telling_alone;
     }
 
-    fn advanced(&mut self, _layout: &Layout, _cursor: &Cursor, kind: Kind) {
+    fn advanced(&mut self, _layout: &Layout, _cursor: &LogCursor, kind: Kind) {
         self.was_batch = kind == Kind::Batch;
         if self.was_batch {
             self.written += std::mem::take(&mut self.under_way);
@@ -156,7 +156,7 @@ impl Keeper for OnDrive {
         !self.alone || self.told_alone
     }
 
-    fn tail(&self, _layout: &Layout, _cursor: &Cursor) -> Start {
+    fn tail(&self, _layout: &Layout, _cursor: &LogCursor) -> Start {
         self.tail
     }
 
@@ -169,7 +169,7 @@ impl Keeper for OnDrive {
         &mut self.nothing
     }
 
-    fn audit(&self, layout: &Layout, cursor: &Cursor) {
+    fn audit(&self, layout: &Layout, cursor: &LogCursor) {
         let whole = self.waiting.len().is_multiple_of(ENTRY_BYTES);
         assert!(whole, "a part of an update waits");
         let waits = self.waiting.len() - self.written;
@@ -195,7 +195,7 @@ mod tests {
         };
         settings.region = settings.region_min(&geometry).unwrap();
         let layout = Layout::new(&geometry, &settings).unwrap();
-        let mut cursor = Cursor::fresh(true);
+        let mut cursor = LogCursor::fresh(true);
         let mut log = OnDrive::resume(0, cursor.tail(&layout), &[]);
         let mut recorded = 0;
         for batch in 0..4_000 {

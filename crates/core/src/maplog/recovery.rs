@@ -30,8 +30,8 @@
 use crate::units::{BLOCK_BYTES, Blocks};
 
 use super::control::Control;
-use super::cursor::{Cursor, Start};
-use super::format::{Damage, ENTRY_BYTES, Fault, HEADER_BYTES, Header, Kind, Place};
+use super::cursor::{LogCursor, Start};
+use super::format::{Damage, DamageAt, ENTRY_BYTES, Fault, HEADER_BYTES, Header, Kind};
 use super::home::Home;
 use super::in_nvram::InNvram;
 use super::keeper::Keeper;
@@ -56,9 +56,9 @@ pub struct Recovery {
     /// Whether the control block says that one drive alone has all of the log.
     pub(super) alone: bool,
     /// As the control block has it.
-    pub(super) told: Cursor,
+    pub(super) told: LogCursor,
     /// The same, moved on by what is found behind.
-    pub(super) cursor: Cursor,
+    pub(super) cursor: LogCursor,
     map: Map,
     /// By piece, through all portions.
     known: Vec<bool>,
@@ -91,7 +91,7 @@ pub struct Recovery {
 }
 
 /// A log before its youngest record: how far it has come, and the checksum of what it has.
-pub(super) type Before = (Cursor, u32);
+pub(super) type Before = (LogCursor, u32);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
@@ -283,12 +283,12 @@ impl Recovery {
     fn unended(&self) -> Damage {
         let (at, last) = (self.layout.place(self.next.at), self.cursor.head);
         let fault = Fault::outside("block of the log, counted through all laps,", at, 0, last);
-        fault.at(Place::Log(self.layout.offset(at)))
+        fault.at(DamageAt::Log(self.layout.offset(at)))
     }
 
     /// Takes the record that begins here, damaged or not.
     fn walk(&mut self, at: u64, bytes: &[u8]) -> Result<Step, Damage> {
-        let place = Place::Log(self.layout.offset(at));
+        let place = DamageAt::Log(self.layout.offset(at));
         let header = self.header(bytes).map_err(|fault| fault.at(place))?;
         let Some(record) = bytes.get(..header.blocks as usize * BLOCK_BYTES as usize) else {
             return Ok(Step::More);
@@ -322,7 +322,7 @@ impl Recovery {
             Some((header, record))
         });
         if let Some((header, record)) = found {
-            let place = Place::Log(self.layout.offset(at));
+            let place = DamageAt::Log(self.layout.offset(at));
             self.apply(&header, record).map_err(|f| f.at(place))?;
             self.pass(at, &header);
         }
@@ -433,7 +433,7 @@ impl Recovery {
             first: entries.start,
             last: entries.end - 1,
         };
-        Err(lost.at(Place::Map))
+        Err(lost.at(DamageAt::Map))
     }
 
     /// A walk came to nothing: the next one begins at an older portion, if there is one.
@@ -504,7 +504,7 @@ impl Recovery {
         for half in halves.iter().filter(|half| half.batch > batches) {
             let entries = self.nvram.entries(layout, half.batch, half.count);
             let replayed = replay(&layout.geometry, &mut self.map, entries);
-            let place = Place::Nvram(nvram::word_at(layout, half.batch));
+            let place = DamageAt::Nvram(nvram::word_at(layout, half.batch));
             replayed.map_err(|fault| fault.at(place))?;
         }
         let nvram = self.nvram.clone();

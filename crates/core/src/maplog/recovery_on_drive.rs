@@ -20,7 +20,7 @@
 
 use super::Geometry;
 use super::control::{CONTROL_BYTES, Control, write_control};
-use super::format::{Damage, Fault, Header, Place};
+use super::format::{Damage, DamageAt, Fault, Header};
 use super::home::Home;
 use super::layout::{CONTROL_LEN, control_places};
 use super::log::Youngest;
@@ -115,7 +115,7 @@ impl Recovery {
         let read = |at: Blocks, block: &[u8]| {
             assert_eq!(block.len() as u64, CONTROL_LEN.bytes(), "a control block");
             let block = &block[..CONTROL_BYTES];
-            Control::parse(block, geometry, Home::Drive).map_err(|f| f.at(Place::Control(at)))
+            Control::parse(block, geometry, Home::Drive).map_err(|f| f.at(DamageAt::Control(at)))
         };
         let control = Control::younger(read(at_even, even), read(at_odd, odd))?;
         Ok(Recovery::by(control, Nvram::from_bytes(Vec::new())))
@@ -226,7 +226,7 @@ impl Recovery {
     }
 
     /// A record that is not older than the control block follows it, or one that is younger and not there.
-    pub(super) fn check_control(&mut self, header: &Header, place: Place) -> Result<(), Damage> {
+    pub(super) fn check_control(&mut self, header: &Header, place: DamageAt) -> Result<(), Damage> {
         let allowed = self.control as u32;
         let is_new = header.sequence >= self.told.sequence;
         if self.layout.settings.home == Home::Nvram || !is_new || header.control == allowed {
@@ -244,7 +244,7 @@ impl Recovery {
         let Ok(header) = self.header(bytes) else {
             return self.unsound(at, bytes);
         };
-        let place = Place::Log(self.layout.offset(at));
+        let place = DamageAt::Log(self.layout.offset(at));
         if let Err(damage) = self.check_control(&header, place) {
             // What an earlier life left of a record that this one has not written.
             return match self.is_outdated {
@@ -286,7 +286,7 @@ impl Recovery {
             if header.sequence <= self.next.sequence {
                 continue;
             }
-            let place = Place::Log(self.layout.offset(at));
+            let place = DamageAt::Log(self.layout.offset(at));
             match self.check_control(&header, place) {
                 Ok(()) => self.highest = self.highest.max(header.sequence),
                 Err(damage) if self.is_outdated => return Err(damage),

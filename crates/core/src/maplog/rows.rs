@@ -20,7 +20,7 @@
 //!
 //! The words are ours; that a controller keeps such a list: Chen and others, "RAID: high-performance, reliable secondary storage", ACM Computing Surveys 1994, section 3.
 
-use super::format::{self, Damage, Fault, PARITIES, PRELUDE_BYTES, Place, put, u64_at};
+use super::format::{self, Damage, DamageAt, Fault, PARITIES, PRELUDE_BYTES, put, u64_at};
 
 /// Entries that the table grows by.
 const UNIT: usize = 128;
@@ -66,9 +66,9 @@ pub enum Kind {
 /// Consecutive blocks of a seat, or the seat of a spare, and what is said of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Noted {
-    /// What.
+    /// What is said.
     pub kind: Kind,
-    /// Of which seat; or which spare.
+    /// The seat whose blocks they are; or the spare that has got the seat.
     pub drive: u16,
     /// The first of them.
     pub from: u64,
@@ -150,14 +150,14 @@ impl RowsTable {
         bytes: Vec<u8>,
     ) -> Result<(RowsTable, Vec<(Index, Noted)>), Damage> {
         format::at_least(bytes.len(), ENTRIES_AT)?;
-        let at_head = |fault: Fault| fault.at(Place::Nvram(0));
+        let at_head = |fault: Fault| fault.at(DamageAt::Nvram(0));
         format::unseal(&bytes[..COUNT_AT], PARITIES, of.volume).map_err(at_head)?;
         let expected = head(of);
         for at in (PRELUDE_BYTES..COUNT_AT).step_by(8) {
             let (found, allowed) = (u64_at(&bytes, at), u64_at(&expected, at));
             if found != allowed {
                 let fault = Fault::outside("geometry", found, allowed, allowed);
-                return Err(fault.at(Place::Nvram(at)));
+                return Err(fault.at(DamageAt::Nvram(at)));
             }
         }
         let mut table = RowsTable::of(of, bytes);
@@ -165,14 +165,14 @@ impl RowsTable {
         let most = ((table.bytes.len() - ENTRIES_AT) / ENTRY_BYTES) as u64;
         if u64::from(count) > most {
             let fault = Fault::outside("entries", count.into(), 0, most);
-            return Err(fault.at(Place::Nvram(COUNT_AT)));
+            return Err(fault.at(DamageAt::Nvram(COUNT_AT)));
         }
         // What was grown into when the power went is not counted yet.
         table.bytes.truncate(Index(count).at());
         let mut found = Vec::new();
         for index in (0..count).rev().map(Index) {
             let words = table.read(index.at())?;
-            match noted(&words, of).map_err(|fault| fault.at(Place::Nvram(index.at())))? {
+            match noted(&words, of).map_err(|fault| fault.at(DamageAt::Nvram(index.at())))? {
                 Some(noted) => found.push((index, noted)),
                 None => table.unused.push(index),
             }
@@ -251,7 +251,7 @@ impl RowsTable {
         let count = word >> 32;
         let allowed = self.sum(&[count]);
         format::check_sum(word as u32, allowed)
-            .map_err(|fault| fault.at(Place::Nvram(COUNT_AT)))?;
+            .map_err(|fault| fault.at(DamageAt::Nvram(COUNT_AT)))?;
         Ok(count as u32)
     }
 
@@ -291,7 +291,7 @@ impl RowsTable {
             UNUSED => self.sum(&[]),
             _ => self.sum(&[low, from, to]),
         };
-        format::check_sum(word as u32, allowed).map_err(|fault| fault.at(Place::Nvram(at)))?;
+        format::check_sum(word as u32, allowed).map_err(|fault| fault.at(DamageAt::Nvram(at)))?;
         Ok(words)
     }
 }

@@ -10,7 +10,7 @@
 //!
 //! Cost: a bit an entry, near its predecessors, and a sequential read of the map per window.
 
-use super::format::{Claim, Damage, Fault, Place};
+use super::format::{Claim, Damage, DamageAt, Fault};
 use super::virtual_log::Spot;
 use super::{Geometry, Map, NOWHERE, Spread};
 use crate::ids::DriveId;
@@ -150,7 +150,7 @@ fn twice(geometry: &Geometry, map: &Map, own: &[Spot], number: u64) -> Damage {
         first,
         second,
     };
-    fault.at(Place::Map)
+    fault.at(DamageAt::Map)
 }
 
 #[cfg(test)]

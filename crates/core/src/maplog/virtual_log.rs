@@ -32,7 +32,7 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::format::{self, PRELUDE_BYTES, Place, SECTOR, TAIL, put, u16_at, u32_at, u64_at};
+use super::format::{self, DamageAt, PRELUDE_BYTES, SECTOR, TAIL, put, u16_at, u32_at, u64_at};
 use super::format::{Damage, Fault};
 use super::layout::Refused;
 use super::{Geometry, Map, MapView, put_entries, take_entries};
@@ -129,7 +129,7 @@ impl Tail {
             link.check(geometry)?;
             Ok(Tail(link))
         };
-        read().map_err(|fault| fault.at(Place::Tail))
+        read().map_err(|fault| fault.at(DamageAt::Tail))
     }
 }
 

@@ -18,7 +18,7 @@
 
 use std::collections::BinaryHeap;
 
-use super::format::{Damage, Fault, Place};
+use super::format::{Damage, DamageAt, Fault};
 use super::layout::Refused;
 use super::virtual_log::{Link, Read, SectorLayout, Spot, Tail, VirtualLog};
 use super::{Geometry, Map, unique};
@@ -119,8 +119,8 @@ struct Scan {
     foreign: Option<Damage>,
 }
 
-fn place(spot: Spot) -> Place {
-    Place::Slot(spot.drive, spot.slot)
+fn place(spot: Spot) -> DamageAt {
+    DamageAt::Slot(spot.drive, spot.slot)
 }
 
 impl VirtualRecovery {

@@ -343,7 +343,7 @@ fn damage_is_an_error_or_does_no_harm() {
         for bit in 0..BLOCK * 8 {
             array.at(spot)[bit / 8] ^= 1 << (bit % 8);
             let damage = array.by_tail().unwrap_err();
-            assert_eq!(damage.place, Place::Slot(spot.drive, spot.slot));
+            assert_eq!(damage.place, DamageAt::Slot(spot.drive, spot.slot));
             // The youngest is the one that nothing vouches for.
             if spot != tail {
                 assert!(array.by_scan().is_err(), "bit {bit} of {spot:?}");
