@@ -395,10 +395,8 @@ impl Stack {
     pub fn offer(&mut self, now: Instant, request: &Request, offer: &Arc<Offer>, epoch: u64) {
         let checked = self.check_offer(offer, request.extent.len, epoch);
         let is_range_write = request.offered && request.op == Op::Write;
-        assert!(
-            is_range_write && checked.is_ok(),
-            "{request:?} of {now}: {checked:?}"
-        );
+        assert!(is_range_write, "{request:?} of {now} is no range write");
+        assert!(checked.is_ok(), "{request:?} of {now}: {checked:?}");
         let len = request.extent.len.0;
         self.comes = Some(self.offers[CLIENTS].make(Arc::clone(offer), len, epoch));
         self.submit(now, request);

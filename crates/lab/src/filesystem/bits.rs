@@ -13,7 +13,7 @@ pub(super) struct Bits {
 }
 
 impl Bits {
-    /// So many, none set.
+    /// `len` bits, none set.
     pub(super) fn none(len: u64) -> Bits {
         Bits {
             words: vec![0; len.div_ceil(64) as usize],
@@ -34,7 +34,8 @@ impl Bits {
 
     /// Sets one that is not.
     pub(super) fn set(&mut self, at: u64) {
-        assert!(at < self.len && !self.has(at), "bit {at} is set already");
+        assert!(at < self.len, "bit {at} of {}", self.len);
+        assert!(!self.has(at), "bit {at} is set already");
         self.words[(at / 64) as usize] |= 1 << (at % 64);
         self.count += 1;
     }

@@ -68,7 +68,8 @@ impl Skips {
 
     /// These tables, each of so many blocks of the volume.
     pub fn of(parts: Vec<[Table; 2]>, blocks: u64) -> Skips {
-        assert!(!parts.is_empty() && blocks > 0);
+        assert!(!parts.is_empty(), "tables of no part of the volume");
+        assert!(blocks > 0, "parts of no block");
         Skips { parts, blocks }
     }
 
@@ -99,7 +100,8 @@ impl Skips {
 impl Table {
     /// These costs, by the class of a length and by skip, and what a block more costs.
     pub(super) fn of(cost: Vec<Vec<u64>>, more: u64) -> Table {
-        assert!(cost.len() == LENGTHS.len() && !cost[0].is_empty());
+        assert_eq!(cost.len(), LENGTHS.len(), "a row for each length");
+        assert!(!cost[0].is_empty(), "a table of no skip");
         assert!(cost.iter().all(|costs| costs.len() == cost[0].len()));
         Table { cost, more }
     }
