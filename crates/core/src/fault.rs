@@ -96,7 +96,7 @@ pub struct Begun {
 pub struct Exposed {
     /// The knob.
     pub setting: &'static str,
-    /// Of which commands something goes wrong, in words.
+    /// In words, the commands on which it acts.
     pub of: &'static str,
     /// From when on.
     pub from: Instant,

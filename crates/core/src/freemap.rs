@@ -20,7 +20,7 @@ const NEARBY_BITS: u32 = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(pub u32);
 
-/// What of a track matters to who writes on it.
+/// A track, as far as it matters to those who write into its slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Track {
     /// Its first block.

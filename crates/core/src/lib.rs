@@ -1,14 +1,16 @@
 //! # nearslot-core
 //!
-//! Everything nearslot *decides*: no clock, no I/O, no threads, no bytes of clients, no unsafe code. Two loops drive it,
-//! one in virtual time (`nearslot-lab`), one behind a socket.
+//! Everything nearslot *decides*: no clock, no I/O, no threads, no bytes of clients, no unsafe code. A loop drives it: in virtual
+//! time that is `sim` of `nearslot-lab`; another one, in real time, would be as short.
 //!
 //! | Floor | Modules |
 //! |---|---|
-//! | F3 | [`stack`]: where the kinds meet, [`memory`]: caches above placements; [`config`]: names to parts |
-//! | F2 | [`cache`], [`prefetch`], [`sched`], [`merge`], [`place`], [`drive`]: parts, mutually unknown |
-//! | F1 | [`contract`]: read this first; [`op`], [`position`], [`request`], [`stream`], [`io`], [`plan`], [`entering`], [`zones`]: what flows; [`search`], [`registry`], [`metrics`], [`pages`], [`size`] |
-//! | F0 | [`units`], [`ids`], [`rng`], [`agenda`], [`directory`], [`sorted`], [`list`], [`freemap`], [`maplog`]: nothing of the domain |
+//! | F3 | [`stack`]: where the kinds meet; [`memory`]: caches and write buffers above placements; [`config`]: names to parts |
+//! | F2 | [`sched`], [`claims`], [`merge`], [`place`], [`cache`], [`prefetch`], [`destage`], [`faults`], [`drive`]: parts, mutually unknown |
+//! | F1 | [`contract`]: read this first; [`search`], [`registry`], [`metrics`], [`pages`], [`size`]; below them what flows: [`op`], [`position`], [`request`], [`stream`], [`io`], [`plan`], [`fault`], [`entering`], [`zones`] |
+//! | F0 | [`units`], [`ids`], [`rng`], [`agenda`], [`bits`], [`directory`], [`sorted`], [`list`], [`freemap`], [`offer`], [`maplog`], [`measure`]: these know no request, no I/O and no contract |
+//!
+//! `tests/it/tidy/floors.rs` holds the modules to that.
 
 #![forbid(unsafe_code)]
 

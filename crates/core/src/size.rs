@@ -23,11 +23,11 @@ pub const ALLOWED: &str = "a number with its unit, as in 1%, 512MiB, 2GB or 1000
 /// The size of a cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
-    /// Of all lines that the trace asks for, in percent.
+    /// A share of all lines that the trace asks for, in percent.
     Percent(f64),
-    /// So many bytes.
+    /// This many bytes, with the unit in which they were given.
     Bytes(f64, &'static str),
-    /// So many lines.
+    /// This many lines.
     Lines(u64),
 }
 

@@ -86,7 +86,7 @@ pub(crate) fn grouped(count: u64) -> String {
     text
 }
 
-/// So many a second, in the unit of time in which there is about one or more: `0.0035` a second are `12.6` an hour.
+/// A rate in the shortest unit of time that sees about one or more: `0.0035` a second are `12.6` an hour.
 pub(crate) fn rate(per_second: f64) -> (f64, &'static str) {
     const UNITS: [(f64, f64, &str); 3] = [(0.1, 1.0, "s"), (1.0, 60.0, "min"), (1.0, 3_600.0, "h")];
     let fits = |(least, seconds, unit): (f64, f64, &'static str)| {

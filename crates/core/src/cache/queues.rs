@@ -441,7 +441,7 @@ pub(super) mod steps {
         static LEFT: Cell<(u64, &'static str)> = const { Cell::new((u64::MAX, "")) };
     }
 
-    /// So many looks for the oldest and takes of a line are allowed from now on, in this thread, to the policy of this name.
+    /// From now on, in this thread, the policy of this name may look for the oldest line or take a line out `steps` times in all.
     pub(in crate::cache) fn allow(steps: u64, policy: &'static str) {
         LEFT.set((steps, policy));
     }

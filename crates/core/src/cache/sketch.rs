@@ -25,7 +25,7 @@ pub(super) struct Sketch {
 pub(super) const ANY: u32 = u32::MAX - 1;
 
 impl Sketch {
-    /// So many counters in all, and so many of each line, none of which goes higher than `most`.
+    /// `counters` in all, of which each line has `each`; none goes higher than `most`.
     pub(super) fn new(counters: usize, each: u32, sparingly: bool, most: u32) -> Sketch {
         Sketch {
             counters: vec![0; counters.max(2 * each as usize)],

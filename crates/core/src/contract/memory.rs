@@ -6,7 +6,7 @@ use crate::ids::{Line, Track, Unit};
 use crate::measure::Tell;
 use crate::units::Blocks;
 
-/// What of a part of a track is there when a read asks for it.
+/// How much of a part of a track is in memory when a read asks for that part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// All of it.
@@ -22,7 +22,7 @@ pub enum Found {
 pub struct Touch {
     /// The track.
     pub track: Track,
-    /// What of it is there.
+    /// How much of that part is in memory.
     pub found: Found,
     /// How many tracks the read touches, which it asks for one by one from the first on.
     pub tracks: u64,
@@ -30,7 +30,8 @@ pub struct Touch {
     pub last: Track,
 }
 
-/// A track whose note has this bit stays once more, as if it had just come, when it is to make room though nobody has asked for it since it was brought.
+/// A bit of a track's note. If a track is to make room though nobody has asked for it since it was brought, and its note has this bit, it stays once more,
+/// as if it had just come.
 pub const STAYS: u32 = 1 << 31;
 
 /// What is brought before it is asked for.
@@ -39,14 +40,14 @@ pub const STAYS: u32 = 1 << 31;
 /// all of it is there or not, and may want others to be brought. What it has to know of a track it keeps in the track's note,
 /// which is 0 when the first page of it is asked for or brought, and forgotten with the last.
 pub trait Prefetch: Send {
-    /// A read asks for a part of a track. What it is asked for as.
+    /// A read asks for a part of a track. Returns whether that is part of a sequence.
     fn asked(&mut self, touch: Touch, tracks: &mut dyn Around) -> Pattern;
 
-    /// A track had to make room that was brought, of which pages are left that nobody has asked for. Told once each time that it is brought, with its note at that
-    /// moment; it may have gone, or it stays ([`STAYS`]). Nothing may be brought now.
+    /// A track that was brought had to make room, and nobody has asked for some of its pages. Called once each time that a track is brought, with its note at that
+    /// moment. The track may have gone, or it stays ([`STAYS`]). Nothing may be brought during this call.
     fn unread(&mut self, _track: Track, _note: u32, _tracks: &mut dyn Around) {}
 
-    /// The most tracks that it brings together: a cache must have room for them.
+    /// The most tracks that it brings together. A cache must have room for them.
     fn group(&self) -> u64 {
         0
     }
@@ -63,7 +64,8 @@ pub trait Around {
     /// The note of a track; none if nothing of it is in the cache, nor on its way.
     fn note(&mut self, track: Track) -> Option<&mut u32>;
 
-    /// Brings what is missing of these tracks, from the first to the last, behind what was asked for. What is there is expected.
+    /// Brings what is missing of these tracks, from the first to the last, after the pages that were asked for. Pages that are there already are told to the cache as
+    /// expected ([`Cache::expect`]).
     fn bring(&mut self, first: Track, last: Track);
 }
 
@@ -108,19 +110,20 @@ pub trait Destage: Send {
     }
 }
 
-/// So many lines before one is asked for its cache is told to have what it knows of it fetched, in [`Cache::ask`]: with fewer it would not have come from memory
-/// by then, and with many more it would have left the processor's nearest cache again.
+/// How many lines [`Cache::ask`] looks ahead: when a line is asked for, the cache fetches what it knows of the line that comes so many later ([`Cache::fetch`]). If
+/// there were fewer, that would not have come from memory in time; if there were many more, it would have left the processor's nearest cache again.
 pub const SOON: usize = 16;
 
 /// Which lines of a volume stay in memory. It names lines by numbers and knows nothing of what is in them.
 ///
 /// A line that is asked for is hit or missed. One that was missed enters when it has been brought, and before, others leave if
-/// there is no room. One that is brought beforehand, or written, is missed as it enters. So in a simulation of the cache alone, and in a stack where it takes a drive's time until a line is there.
+/// there is no room. One that is brought beforehand, or written, is missed as it enters. These calls suit a simulation of the cache alone, where a line that was
+/// missed enters at once, and a stack, where it enters when a drive has brought it.
 pub trait Cache: Send {
     /// Lines below this number may be asked for from now on.
     fn reserve(&mut self, lines: u32);
 
-    /// A line will be asked for in a moment: what is known of it may be fetched from memory.
+    /// A line will be asked for in a moment: the policy may fetch what it knows of it from memory.
     #[inline]
     fn fetch(&self, _line: Line) {}
 
@@ -143,7 +146,7 @@ pub trait Cache: Send {
         self.hit(line);
     }
 
-    /// So many lines are there room for from now on. What it has too many leaves as it is told to.
+    /// From now on there is room for so many lines. If it has more, these leave when [`Cache::leave`] asks for them.
     fn resize(&mut self, _lines: u32) {}
 
     /// A line that is not in the cache is asked for, or is to enter though nobody has asked for it.

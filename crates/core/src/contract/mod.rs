@@ -38,13 +38,13 @@ pub trait Scheduler: Send {
     /// An I/O joins the queue. Reads and writes only: flushes pass by. `streams` says what is known of who asks.
     fn insert(&mut self, now: Instant, io: &Io, streams: &Streams);
 
-    /// Whether an I/O that a request waits for may join the queue; `queued` are those that joined and have not ended. What may not
-    /// waits before the queue, and is asked about again when one of these has ended. With none queued the answer is yes.
+    /// Whether an I/O that a request waits for may join the queue; `queued` are those that joined and have not ended. If it may not, it waits
+    /// before the queue, and the scheduler is asked again when one of these has ended. With none queued the answer must be yes.
     fn admits(&self, _io: &Io, _queued: &Queued) -> bool {
         true
     }
 
-    /// Whether what may join hangs on the stream of an I/O. Then each stream waits in a line of its own, and none keeps others out.
+    /// Whether `admits` depends on the stream of an I/O. If so, the I/Os of each stream wait in a line of their own, and no stream keeps others out.
     fn limits_streams(&self) -> bool {
         false
     }
@@ -59,8 +59,8 @@ pub trait Scheduler: Send {
         u64::MAX
     }
 
-    /// An I/O that waits here was merged with others: it is as `after` from now on, with the same name, sequence number, stream and
-    /// arrival. One that keeps I/Os in order of `insert` keeps its turn.
+    /// An I/O that waits here was merged with others. From now on it is as `after`, with the same name, sequence number, stream and
+    /// arrival. A scheduler that keeps I/Os in order of `insert` overrides this, so that the I/O keeps its turn.
     fn grown(&mut self, now: Instant, before: &Io, after: &Io, streams: &Streams) {
         self.withdraw(now, before);
         self.insert(now, after, streams);
@@ -141,19 +141,19 @@ impl Merging {
     )];
 }
 
-/// Said on the card of a scheduler that goes by classes and levels of streams, among what it asks: else they would be told in vain.
+/// A word among the `asks` of a card. A scheduler has it if it goes by classes and levels of streams. If no part has it, to tell classes or levels has no effect.
 pub const LEVELS: &str = "claims.level";
 
-/// Said on the card of a scheduler that decides as another does but for writes whose place is left open, among what it asks; and on the card of a placement
-/// that leaves such places open.
+/// A word among the `asks` of a card. A scheduler has it if only writes whose place is left open make it decide otherwise than another scheduler; a placement
+/// has it if it leaves places open.
 pub const OPEN: &str = "place.open";
 
-/// Said on the card of a scheduler that decides as another does but for range writes, among what it asks; and on the card of a placement that makes such of
+/// The same for range writes: a scheduler has it if only these make it decide otherwise than another scheduler; a placement has it if it makes range writes of
 /// other writes. A load may make them, too.
 pub const OFFERED: &str = "place.offered";
 
-/// Said on the card of a placement that writes where its clients do, and so keeps to the zones of a drive, among what it asks. All others are
-/// refused over drives with zones: they write in an order of their own.
+/// A word among the `asks` of a placement's card: it writes where its clients do, and so keeps to the zones of a drive. All other placements are
+/// refused over drives with zones, since they write in an order of their own.
 pub const ZONES: &str = "drive.zones";
 
 /// What is said of some streams, beside what their requests say.
@@ -317,8 +317,8 @@ pub struct Shape {
     pub capacity: Blocks,
     /// Drives that it places on, all of one kind.
     pub drives: u16,
-    /// So many of its drives may be gone, whichever they are, and everything can still be read: of what was answered a copy is elsewhere, or
-    /// what tells it, or it is in memory until it is.
+    /// How many of its drives may be gone, whichever they are, so that everything can still be read: what was answered has a copy elsewhere, or can be computed from
+    /// what is elsewhere, or is in memory until one of these holds.
     pub losable: u16,
     /// Blocks that are written as a whole: writes to the same ones follow each other in the order in which they came.
     /// 1 leaves the order open, as drives do.
@@ -342,7 +342,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// So many blocks on one drive, where writes have no order and spare time is not used.
+    /// A volume of this capacity on one drive, where writes have no order and spare time is not used.
     pub const fn of(capacity: Blocks) -> Shape {
         Shape {
             capacity,
@@ -465,8 +465,8 @@ pub trait Oracle: Send {
     /// `before` anywhere. The answer must be the one that trying all would give.
     fn nearest_offered(&self, now: Instant, before: Instant, legal: &Legal<'_>) -> Option<Landing>;
 
-    /// Tells which reads or writes of `now` the buffer serves without a way of the arm: a read that it has, or that it goes on to by itself; a write that
-    /// continues one which is not on the medium yet. No price knows of these. None of a drive without a buffer.
+    /// Tells which reads or writes that begin at `now` the drive's buffer would serve without a movement of the arm: reads of blocks that it has, or will read
+    /// by itself; writes that continue one which is not on the medium yet. `positioning_time` does not know of these. A drive without a buffer has none.
     fn buffered(&self, _now: Instant, _op: Op, _tell: &mut dyn FnMut(Served)) {}
 
     /// The drive's arm; none if nothing moves. A part that reasons about an arm must have an answer for drives without one.
@@ -631,8 +631,8 @@ pub trait Drive: Send {
         Owed::default()
     }
 
-    /// How often all of what it does by itself in rounds while it serves has come round since the run began, in thousandths; nothing as long as it does no such thing.
-    /// A run that is shorter than a round has seen some of what the drive is like, not all.
+    /// Of a drive that does work of its own in rounds while it serves, as flash does that collects blocks: how many rounds it has completed since the run began,
+    /// in thousandths. None as long as it does no such work. A run that is shorter than a round has not seen all that the drive does.
     fn rounds_permille(&self) -> Option<u64> {
         None
     }
@@ -664,8 +664,8 @@ pub trait Faults: Send + Sync {
     /// From this instant on the drive is gone: it carries out nothing, and what it was doing fails.
     fn gone_from(&self, drive: DriveId) -> Instant;
 
-    /// The first and the last instant at which something begins to go wrong that is told to come at an instant of its own, after the run has begun; none if all
-    /// may go wrong from there. What a run says that ends before the last is said of other faults than those that were asked for.
+    /// Faults may be set to begin at an instant of their own, after the run has begun: the first and the last of these instants; none if all faults may happen from
+    /// the beginning. If a run ends before the last one, it has not met all the faults that were asked for.
     fn begins(&self) -> Option<[Instant; 2]> {
         None
     }
@@ -747,7 +747,7 @@ pub trait Blueprint: Send + Sync {
         self.turned(Angle(0))
     }
 
-    /// Where its tracks lie; none if it has none.
+    /// Where its tracks lie; none if it has no tracks.
     fn geometry(&self) -> Option<Arc<dyn Geometry>> {
         None
     }

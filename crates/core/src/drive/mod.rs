@@ -1,7 +1,7 @@
 //! Drives: kinds of models, the catalog of named drives, and the oracles that schedulers see.
 //!
 //! A kind is a file here and a line in [`KINDS`]; a named drive is a TOML file in `catalog/` and a line in
-//! [`CATALOG`]; an oracle is a file here and a line in [`oracle::TABLE`].
+//! [`CATALOG`]; an oracle is a file in `oracle/` and a line in [`oracle::TABLE`].
 
 use crate::contract::Blueprint;
 use crate::measure::Measure;

@@ -466,7 +466,7 @@ pub trait Writable: std::fmt::Debug {
     }
 }
 
-/// What of an offer is to be had at this instant: where a write of so many blocks may begin.
+/// What is left of an offer at this instant: where a write of `len` blocks may begin.
 #[derive(Clone, Copy, Debug)]
 pub struct Legal<'a> {
     offer: &'a Offer,

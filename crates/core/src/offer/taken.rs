@@ -13,7 +13,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-/// So many completions are remembered at least. A host that is farther behind has to offer anew.
+/// How many completions are remembered at least. A host that is farther behind has to offer anew.
 pub(super) const REMEMBERED: usize = 4_096;
 
 /// The mark of blocks whose write is under way.

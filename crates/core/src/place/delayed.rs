@@ -95,7 +95,7 @@ pub(super) enum Pushed {
 /// waiting for longer.
 pub(super) const URGENT: usize = 64;
 
-/// So many times, one after the other, a write may fail of what no drive has yet: a copy whose data only the buffer has, or changes of a
+/// How many times, one after the other, a write may fail whose data no drive has yet: a copy that only the buffer has, or changes of a
 /// map. Then these data are lost, and a drive that the map is written to is given up. At fixed places the copies of a chunk have these
 /// tries together.
 pub(super) const TRIES: u8 = 8;

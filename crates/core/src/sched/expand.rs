@@ -30,7 +30,8 @@ use crate::units::{Instant, Pba};
 /// Lower bits of a sequence number that tell the places of one range write apart.
 const PLACE_BITS: u32 = 24;
 
-/// So many places may be offered where all of them wait, 100 MB of them; where a few of each track do, they are listed, and need eight bytes each.
+/// The most places that range writes may offer: if all places wait in the base, which takes 100 MB; and if a few of each track do, for which they are listed, at eight
+/// bytes each.
 const ALL_MAX: u64 = 1 << 20;
 const LISTED_MAX: u64 = 1 << PLACE_BITS;
 
@@ -56,7 +57,7 @@ pub(super) const BASES: &[&str] = &[
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Places {
     All,
-    /// So many on a track.
+    /// This many on each track.
     OfTrack(u64),
     /// The lowest alone.
     First,

@@ -12,13 +12,13 @@
 
 use crate::units::{Blocks, Duration, Instant, Pba};
 
-/// Farther is a seek.
+/// A request that begins farther than this from the end of the one before is a seek.
 const SEEK: Blocks = Blocks(800);
-/// Where nothing turns, longer requests are as good as sequential.
+/// Where nothing turns, a request of so many blocks or more counts as sequential wherever it begins.
 const SHORT: Blocks = Blocks(64);
-/// So many of the last 32 are not seeky yet.
+/// A process is seeky if more than so many of its last 32 requests are seeks.
 const SEEKS: u32 = 19;
-/// Fewer (weighted) times say nothing.
+/// A mean think time counts once there are more (weighted) samples than this.
 const SAMPLES: u64 = 80;
 /// The window of the share of time that something was there.
 const WINDOW: Duration = Duration::from_ms(200);

@@ -28,9 +28,9 @@ use crate::units::{Duration, Instant};
 /// Classes of times; the first four are within the target.
 const CLASSES: usize = 8;
 const GOOD: usize = 4;
-/// Times are looked at so long after an answer.
+/// How long after an answer the times are looked at.
 const LOOKS_AFTER: Duration = Duration::from_ms(100);
-/// So many say enough, or those of so long.
+/// Times of a kind are evaluated when there are so many of them, or when the first of them is so old.
 const SAMPLES: u32 = 500;
 const SECOND: Duration = Duration::from_ms(1_000);
 /// Reads, then writes: the most tokens, and the most in a row.
@@ -52,7 +52,7 @@ impl Times {
         self.0.iter().sum()
     }
 
-    /// The class below which so many of a hundred are; they are forgotten then.
+    /// The class that `percent` of a hundred times do not exceed. All times are forgotten then.
     fn percentile(&mut self, percent: u32) -> usize {
         let mut rest = (u64::from(self.all()) * u64::from(percent)).div_ceil(100);
         let below = |count: &u32| {
@@ -76,7 +76,7 @@ struct Domain {
     /// What answers took on the drive, and in all.
     device: Times,
     total: Times,
-    /// When what there is of a kind is enough, since the first of it was seen.
+    /// By kind of times: when those that there are suffice, however few they are. Set when the first of them is seen.
     enough_at: [Option<Instant>; 2],
     /// What 99 % were within when the drive was not crowded; used once.
     remembered: Option<usize>,

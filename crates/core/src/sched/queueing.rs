@@ -7,7 +7,7 @@
 pub(super) struct Queueing {
     /// More commands at a time than this are a queue.
     few: u32,
-    /// So many looks decide.
+    /// How many looks are needed until it is decided.
     enough: u32,
     /// None as long as nobody knows.
     found: Option<bool>,
@@ -30,13 +30,13 @@ impl Queueing {
         }
     }
 
-    /// Taken for one that has, until it is known.
+    /// Whether the drive has a queue of its own; yes as long as that is not known.
     #[inline]
     pub(super) fn queues(self) -> bool {
         self.found != Some(false)
     }
 
-    /// Known to have a queue.
+    /// Whether it is known to have one.
     pub(super) fn surely(self) -> bool {
         self.found == Some(true)
     }

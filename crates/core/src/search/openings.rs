@@ -30,7 +30,7 @@ pub(super) trait Openings {
     /// The track there, if a write may begin on it.
     fn track(&self, at: ArmPosition) -> Option<Self::Track>;
 
-    /// What of it matters.
+    /// Where it lies and how its places follow each other.
     fn of(&self, track: &Self::Track) -> Track;
 
     /// Its cylinder.

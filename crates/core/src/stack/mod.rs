@@ -461,7 +461,7 @@ impl Stack {
         self.shape.capacity
     }
 
-    /// So many of its drives may be gone, whichever they are, and everything can still be read.
+    /// How many of its drives may be gone, whichever they are, so that everything can still be read.
     pub fn losable(&self) -> u16 {
         self.shape.losable
     }

@@ -78,7 +78,7 @@ pub(super) fn wider_skews(base: &Parameters, drive: &Parameters, turn_ms: f64) -
 /// The base drive with this capacity, and these sectors per track if they were measured.
 ///
 /// # Errors
-/// So many blocks make more cylinders than a disk may have.
+/// The blocks make more cylinders than a disk may have.
 pub(super) fn scaled(
     base: &Parameters,
     blocks: u64,
@@ -119,7 +119,7 @@ pub(super) fn scaled(
     Ok(drive)
 }
 
-/// So many cylinders, unless that is too many.
+/// The number of cylinders, unless a disk may not have so many.
 fn below_max(cylinders: u64, blocks: u64) -> Result<u32, CalibrateError> {
     let found = u32::try_from(cylinders).ok();
     found.filter(|found| *found <= CYLINDERS_MAX).ok_or_else(|| {

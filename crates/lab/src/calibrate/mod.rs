@@ -100,7 +100,7 @@ pub enum CalibrateError {
     TooFew {
         /// How many there are.
         found: usize,
-        /// Of what.
+        /// What there are too few of.
         what: String,
         /// How many it takes.
         needed: usize,

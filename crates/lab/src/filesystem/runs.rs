@@ -197,7 +197,7 @@ impl FileSystem {
         (run.end - run.start, vec![run])
     }
 
-    /// So many blocks go into windows.
+    /// A write of `len` blocks goes into these windows.
     fn enter_windows(&mut self, windows: &Windows, len: u64) {
         let begin = self.groups.shape().begin(windows.group);
         let course = &mut self.runs.courses[windows.group as usize];

@@ -53,7 +53,7 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// So many, all clean.
+    /// `count` segments, all clean.
     pub(super) fn new(first: u64, size: u64, count: u64) -> Segments {
         let mut open = Bits::none(size * count);
         (0..size * count).for_each(|at| open.set(at));

@@ -166,7 +166,7 @@ enum Work {
 /// A simulation, of one cache or of several.
 struct Job {
     work: Work,
-    /// Which of all that are asked for it tells, in rising order of sizes.
+    /// The numbers of the rows that it fills, of all rows that are asked for, in rising order of sizes.
     tells: Vec<usize>,
     /// Whether it has seen all that it was to see.
     is_done: bool,

@@ -347,7 +347,7 @@ impl Rows {
     }
 }
 
-/// What of the trace is not in the numbers.
+/// Warnings of parts of the trace that the numbers leave out.
 fn missing(whole: &mut Whole, rows: usize, planned: usize) -> Vec<Warning> {
     let mut warnings = Vec::from_iter(cut_short(whole, rows, planned));
     warnings.append(&mut whole.left_out);

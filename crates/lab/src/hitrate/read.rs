@@ -26,7 +26,7 @@ pub(super) struct Whole {
     pub(super) jobs: Option<Jobs>,
     pub(super) files: Vec<String>,
     pub(super) format: String,
-    /// What of the trace is not among its requests.
+    /// Warnings of records of the trace that are not among the requests.
     pub(super) left_out: Vec<Warning>,
     /// Whether it was told to stop before the end.
     pub(super) is_cut_short: bool,

@@ -3,7 +3,7 @@
 use super::{HitRates, Row};
 use crate::number::{list, some};
 
-/// So many sizes are told one by one.
+/// How many sizes are told one by one at most.
 const EACH_MAX: usize = 3;
 
 /// What misses least at each size, from the smallest on, and what no policy could miss less than.

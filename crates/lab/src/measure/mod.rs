@@ -94,6 +94,7 @@ fn seconds(span: Duration) -> f64 {
 /// Behind the instant at which faults begin, growth is looked at if at least one in so many of the measured requests arrives there: of
 /// a few at the end nothing is learnt.
 const BEHIND_SHARE: u64 = 8;
+
 /// Times of one class of requests.
 #[derive(Clone)]
 struct Recorded {

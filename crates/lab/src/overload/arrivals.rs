@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    /// So many requests in each interval of 1 ns.
+    /// Arrivals with these numbers of requests, one interval of 1 ns each.
     fn counted(counts: &[u64]) -> Arrivals {
         let mut arrivals = Arrivals::default();
         for (at, count) in (100..).zip(counts) {

@@ -17,7 +17,7 @@ type Row = (String, [u64; 2], [Option<f64>; 4]);
 /// A table, what its rows are, and how many more there are.
 pub(super) struct Groups {
     pub(super) table: Table,
-    /// Of what there are more, in words.
+    /// What its rows are, in words, of which there are `more`.
     pub(super) of: &'static str,
     pub(super) more: usize,
 }

@@ -277,7 +277,7 @@ fn joined(those: &[String]) -> String {
 
 /// With whom an application is up first, under which loads; then where it does not matter, or it is up with nobody.
 fn firsts(whose: Application<'_>, loads: &[Load<'_>]) -> String {
-    // Whose it was, under which loads after how long.
+    // By who had the application up first: under which loads, and after how long.
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     let [mut alike, mut never] = [Vec::new(), Vec::new()];
     for load in loads {

@@ -313,7 +313,7 @@ impl Layout {
         Some((zone, u64::from(cylinder - first)))
     }
 
-    /// What of a track of these blocks matters to who writes on it.
+    /// The track that has these blocks, as far as it matters to those who write there.
     pub(super) fn span(&self, first: Pba, blocks: Blocks) -> Span {
         let (home, spot) = (self.home(first), self.spot(first));
         Span {

@@ -56,7 +56,7 @@ pub(super) enum What {
 pub(super) enum Owner {
     /// The read of this slot.
     Slot(u32),
-    /// What of a unit that is to be written is still on the medium, for this write of a page.
+    /// A read, for this write of a page, of the part of a unit that the write lacks and the medium has.
     Fill(u32),
     /// This write of a page.
     Job(u32),

@@ -146,7 +146,7 @@ impl SsdDrive {
         (command.at.0 / unit) as u32..end as u32
     }
 
-    /// So many bytes go over the link, to the host (0) or to the drive (1), once it is free. When they are over.
+    /// Moves bytes over the link, to the host (`way` 0) or to the drive (1), as soon as it is free. Returns when that is done.
     #[inline]
     fn moved(&mut self, from: Instant, way: usize, bytes: u64) -> Instant {
         let way = if self.host.full_duplex { way } else { 0 };
@@ -155,7 +155,7 @@ impl SsdDrive {
         over
     }
 
-    /// So many bytes go through the memory of the write cache.
+    /// Moves bytes through the memory of the write cache. Returns when that is done.
     fn remembered(&mut self, from: Instant, bytes: u64) -> Instant {
         self.memory = self.memory.max(from) + Duration(bytes * self.host.memory_ps / 1_000);
         self.memory

@@ -20,7 +20,7 @@ pub(super) struct Lazy {
 }
 
 impl Lazy {
-    /// So many numbers.
+    /// `len` numbers, all 0.
     pub(super) fn new(len: u32) -> Lazy {
         let groups = (len as usize).div_ceil(PIECE * GROUP);
         Lazy {

@@ -15,7 +15,7 @@ use super::precondition::Initial;
 use super::thresholds::Thresholds;
 use crate::units::Instant;
 
-/// What of the map is moved for an entry.
+/// Bytes of the map that are moved for an entry.
 const SECTOR: u32 = 512;
 
 /// Bytes of a place in a page of the map.
@@ -34,12 +34,12 @@ struct Job {
     reads: u32,
 }
 
-/// What of the medium a slot has to know.
+/// What the medium tells the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
     /// Nothing.
     None,
-    /// So many bytes of the read of a slot have come.
+    /// So many more bytes of the read of this slot have come.
     Read { slot: u32, bytes: u32 },
     /// A page of a forced write of this slot is on the medium.
     Forced { slot: u32 },

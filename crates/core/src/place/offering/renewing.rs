@@ -14,7 +14,7 @@ use crate::op::Op;
 use crate::plan::{Plan, Target};
 use crate::units::{Instant, Pba};
 
-/// So many times a unit is tried.
+/// How often a unit is tried.
 const TRIES_MAX: u8 = 5;
 
 impl Offering {

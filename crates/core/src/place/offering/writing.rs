@@ -16,7 +16,7 @@ use crate::plan::{Instead, Plan, PlannedIo, StepIndex, Target};
 use crate::request::{Freedom, Request};
 use crate::units::Pba;
 
-/// So many places are tried for a write before it fails.
+/// How many places are tried for a write before it fails.
 const PLACES_MAX: u8 = 3;
 
 /// Why units are written.

@@ -72,20 +72,22 @@ pub(super) static SPEC: Spec<dyn Placement> = Spec {
     build: card::build,
 };
 
-/// What an I/O is for: its tag tells.
+/// What an I/O is for; its tag says it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Role {
-    /// Of a client, from the drive that has it.
+    /// A client's read, from the drive that has the data.
     Read,
-    /// Of what a write is to change.
+    /// A read of data or parity that a write is to change.
     Old,
-    /// Of what a write leaves as it is.
+    /// A read of the rest of a stripe, which a write leaves as it is.
     Rest,
-    /// From which is computed what another drive does not tell.
+    /// A read of one of the blocks from which a block of another drive is computed.
     Source,
+    /// A write of data or parity.
     Write,
-    /// Of what was computed, to where it could not be read.
+    /// A write of a computed block to the place where it could not be read.
     Heal,
+    /// A flush of a drive's cache.
     Flush,
 }
 

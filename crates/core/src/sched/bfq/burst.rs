@@ -9,7 +9,7 @@ use super::claim::QueueKey;
 use crate::ids::GroupId;
 use crate::units::{Duration, Instant};
 
-/// So many make a large burst.
+/// Queues that make a burst a large one.
 const LARGE: usize = 8;
 /// Who comes later begins another burst.
 const SPACING: Duration = Duration::from_ms(180);

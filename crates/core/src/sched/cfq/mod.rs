@@ -41,11 +41,11 @@ use trees::{Due, Tree};
 
 pub(super) use card::SPEC;
 
-/// More seeks of the last 32 requests make a queue seeky.
+/// A queue is seeky if more than so many of its last 32 requests are seeks.
 const SEEKS: u32 = 4;
-/// So near is as good as what is waited for.
+/// A request that begins no farther than this from the end of the last one is served instead of waiting for the process whose turn it is.
 const CLOSE: Blocks = Blocks(8_192);
-/// So many requests at once, and a process is waited for though it seeks.
+/// A process that once had so many requests waiting at a time is waited for though it seeks.
 const DEEP: usize = 4;
 /// The least that a slice is charged as which had no answer: a tick of Linux's clock.
 const TICK: Duration = Duration::from_ms(1);

@@ -15,13 +15,13 @@ use crate::units::{Duration, Instant};
 /// After so many answers there may be one more: at first, and at most.
 const SOME: u32 = 32;
 const MANY: u32 = 2_048;
-/// Who has not asked for so long does not count.
+/// A stream with a target that has not asked for so long does not count.
 const AWAY: Duration = Duration::from_ms(60_000);
 
 /// The bound and what it follows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Depth {
-    /// So many of others at a time.
+    /// How many commands of others may be on the drive at a time.
     pub(super) allowed: u32,
     /// Answers that are waited for before there may be one more.
     patience: u32,
@@ -52,13 +52,13 @@ impl Depth {
         self.asked = Some(now);
     }
 
-    /// So many of others may be on the drive.
+    /// How many commands of others may be on the drive now.
     pub(super) fn allowed(&self, now: Instant) -> u32 {
         let here = self.asked.is_some_and(|asked| now.since(asked) <= AWAY);
         if here { self.allowed } else { u32::MAX }
     }
 
-    /// So many of others are there.
+    /// The number of commands of others that are on the drive.
     pub(super) fn look(&mut self, others: u32) {
         self.most = self.most.max(others);
     }

@@ -127,7 +127,7 @@ impl Keyed for Ready {
     }
 }
 
-/// So many requests of a party must end by then.
+/// `count` requests of a party must end by this deadline.
 #[derive(Clone, Copy, Debug)]
 struct Due {
     deadline: Instant,

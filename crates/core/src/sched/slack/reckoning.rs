@@ -47,7 +47,7 @@ pub(super) struct Sum {
 }
 
 impl Sum {
-    /// So many more of these.
+    /// The same with `count` more requests of this estimate.
     pub(super) fn and(self, one: Estimate, count: u64) -> Sum {
         let square = u128::from(one.off) * u128::from(one.off);
         Sum {
@@ -56,7 +56,7 @@ impl Sum {
         }
     }
 
-    /// What they hardly ever exceed.
+    /// A time that their sum hardly ever exceeds: the mean and three standard deviations.
     pub(super) fn most(self) -> Duration {
         Duration(self.mean + 3 * self.squares.isqrt() as u64)
     }

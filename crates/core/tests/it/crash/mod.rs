@@ -1,6 +1,6 @@
 //! Power cuts: whatever the instant, what was answered is found again, whole, and nothing else is found in its place.
 //!
-//! A long random run over small drives keeps an image of every drive, sector by sector. At every third I/O boundary (`make soak`: at every one) the power goes in
+//! A long random run over small drives keeps an image of every drive, sector by sector. At every fifth I/O boundary (`make soak`: at every one) the power goes in
 //! a copy of that world: writes under way have reached any part of their sectors. The volume is recovered from the
 //! images and NVRAM, audited (no slot has two chunks), and read: each block must have the version that was answered last or
 //! one that was on its way, and a chunk must not mix them. Now and then the run goes on from what was recovered.

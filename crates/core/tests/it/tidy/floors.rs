@@ -2,7 +2,7 @@
 
 use super::source::{Named, Source};
 
-/// Nothing of the domain.
+/// They know no request, no I/O and no contract.
 const GROUND: &[&str] = &[
     "units",
     "ids",

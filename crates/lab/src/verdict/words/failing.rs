@@ -14,12 +14,12 @@ pub(super) fn those(ranking: &Ranking, standing: Standing) -> Vec<&Rank> {
     ranking.ranks.iter().filter(is).collect()
 }
 
-/// Whether a choice serves what is asked, if not in time.
+/// Whether a choice serves what is asked, be it too late.
 pub(super) fn serves(rank: &Rank) -> bool {
     matches!(rank.standing, Standing::KeepsUp | Standing::Overloaded)
 }
 
-/// What of this, which choices do or what happens under them, there is in a ranking.
+/// The words of those standings that some choice of a ranking has.
 fn found<'a>(ranking: &Ranking, words: [(Standing, &'a str); 3]) -> Vec<&'a str> {
     let there = |of: &(Standing, &str)| !those(ranking, of.0).is_empty();
     let found = words.into_iter().filter(there);
