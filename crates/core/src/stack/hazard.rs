@@ -95,7 +95,7 @@ pub(super) struct Hazards {
     arrived: u64,
     blocked: usize,
     /// Writes so far that were blocked and begin or end within a chunk.
-    held: u64,
+    blocked_in_chunks: u64,
     /// Lists that are not in use, with their memory.
     lists: Vec<Vec<Key>>,
     starts: Vec<Vec<u64>>,
@@ -119,7 +119,7 @@ impl Hazards {
             ready: Sorted::default(),
             arrived: 0,
             blocked: 0,
-            held: 0,
+            blocked_in_chunks: 0,
             lists: Vec::new(),
             starts: Vec::new(),
         }
@@ -157,7 +157,8 @@ impl Hazards {
         }
         self.blocked += 1;
         let ends = [request.extent.start.0, request.extent.end().0];
-        self.held += u64::from(ends.iter().any(|end| !end.is_multiple_of(self.chunk.0)));
+        self.blocked_in_chunks +=
+            u64::from(ends.iter().any(|end| !end.is_multiple_of(self.chunk.0)));
         let write = &mut self.writes[key as usize];
         write.waits_for = waits_for;
         write.blocked = Some(*request);
@@ -243,8 +244,8 @@ impl Hazards {
     }
 
     /// Writes so far that were blocked and begin or end within a chunk.
-    pub(super) fn held(&self) -> u64 {
-        self.held
+    pub(super) fn blocked_in_chunks(&self) -> u64 {
+        self.blocked_in_chunks
     }
 
     /// Requests that are blocked.

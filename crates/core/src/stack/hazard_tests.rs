@@ -109,7 +109,7 @@ fn who_waits_for_several_waits_for_the_last_of_them() {
         panic!("nothing is in its way");
     };
     assert_eq!(hazards.admit(&write(3, 4, 16)), Admission::Blocked);
-    assert_eq!(hazards.held(), 1, "it begins within a chunk");
+    assert_eq!(hazards.blocked_in_chunks(), 1, "it begins within a chunk");
     hazards.answered(low);
     assert_eq!(hazards.next(), None);
     hazards.answered(high);
@@ -142,7 +142,11 @@ fn many_behind_one_take_their_turns_quickly() {
     };
     for id in 1..=100_000 {
         assert_eq!(hazards.admit(&write(id, 0, 8)), Admission::Blocked);
-        assert_eq!(hazards.held(), 0, "whole chunks wait for the same blocks");
+        assert_eq!(
+            hazards.blocked_in_chunks(),
+            0,
+            "whole chunks wait for the same blocks"
+        );
     }
     let mut key = first;
     for id in 1..=100_000 {

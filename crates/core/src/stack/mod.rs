@@ -517,8 +517,8 @@ impl Stack {
     }
 
     /// Writes so far that begin or end within a chunk of the placement, and waited for another write of that chunk.
-    pub fn held_in_chunks(&self) -> u64 {
-        self.hazards.held()
+    pub fn blocked_in_chunks(&self) -> u64 {
+        self.hazards.blocked_in_chunks()
     }
 
     /// I/Os that run or wait on one drive.

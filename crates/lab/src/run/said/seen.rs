@@ -37,7 +37,7 @@ impl Seen {
             starved: measured.starved(),
             read_first: measured.read_first(),
             copy_unit: stack.copy_unit(),
-            held: stack.held_in_chunks(),
+            held: stack.blocked_in_chunks(),
         }
     }
 }
