@@ -1,6 +1,6 @@
 //! Changes of the map, made when it is safe that they are: what its store lets wait, and what it has to write.
 
-use super::copies::Copy;
+use super::copies::{Copy, Source};
 use super::map::NOWHERE;
 use super::store::{MapWrite, Retry, When};
 use super::{Change, EagerCopies, Landed, Purpose, Reason, Underway};
@@ -93,19 +93,20 @@ impl EagerCopies {
         };
         let is_taken = is_taken && !self.gone.has(drive);
         if !is_taken && landed.is_newer() {
-            self.drop_delayed(of.chunk);
+            self.drop_delayed(of.chunk, out);
         }
         self.landed(landed, is_taken, out);
     }
 
     /// Delayed writes of a chunk may carry a version that was refused, and the buffer has that.
-    fn drop_delayed(&mut self, chunk: u32) {
+    fn drop_delayed(&mut self, chunk: u32, out: &mut Plan) {
         for of in self.copies_of(chunk) {
             if let Some(Copy::Flying { write, .. }) = self.copies.get(of) {
                 self.underway[write].purpose = Purpose::Dropped;
                 self.copies.overtaken(of, self.home(of).is_some());
             }
             self.copies.leaves_buffer(of);
+            self.delay(of, Source::AnotherCopy, out);
         }
     }
 

@@ -92,6 +92,26 @@ fn what_the_map_does_not_know_is_not_read_from_the_buffer() {
     assert_eq!(found(&mut copies), Instead::Nothing);
 }
 
+/// A delayed copy is on its way when the map is lost, and a newer version is refused after that: the delayed write is not needed any more, and the copy stays stale.
+#[test]
+fn a_copy_whose_delayed_write_is_dropped_is_known_to_be_stale() {
+    let mut copies = volume(true);
+    copies.put(SECOND, NOWHERE);
+    copies.propagate(SECOND, Source::Buffer, &mut Plan::default());
+    let key = copies.writes.insert(ChunkWrite {
+        chunk: 0,
+        left: 1,
+        tried: 0b1,
+        done: 0,
+        landed: 0,
+    });
+    let write = copies.write_copy(FIRST, Reason::Foreground(key));
+    map_write_ends(&mut copies, 0, FAILED, &mut Plan::default());
+    write_ends(&mut copies, &write, Status::Done);
+    assert!(!copies.copies.flies(SECOND));
+    copies.audit_stale();
+}
+
 /// A delayed copy that could not be written is tried again in spare time, so often.
 #[test]
 fn a_copy_that_could_not_be_written_is_tried_again_in_spare_time() {
