@@ -1,4 +1,5 @@
-//! Caches and prefetchers that are drawn at random, with all their settings, over placements and drives that are drawn too.
+//! Caches and prefetchers that are drawn at random, with all their settings, over placements and drives that are drawn too. The inputs of each life give the same actions
+//! again.
 //!
 //! The load has sequences beside the bursts that other lives are made of: a prefetcher would see none else. In a third of the lives
 //! commands fail. `NEARSLOT_CASES` says how many lives, `NEARSLOT_CASE` which is the first.
@@ -14,7 +15,7 @@ use nearslot_core::{cache, prefetch, sched};
 
 use crate::contents::failing::{self, Slip};
 use crate::contents::load;
-use crate::contents::random::named;
+use crate::contents::random::{named, replay};
 use crate::contents::rig::Rig;
 use crate::contents::setups::{DRIVES, SETUPS, Setup};
 
@@ -152,6 +153,7 @@ fn live(seed: u64) -> (u64, u64) {
         rig.settle();
         load::scan(&mut rig, &setup, &mut rng);
         rig.settle();
+        replay(setup.build(kind, sched, seed).stack, &rig);
         found = (rig.contents.compared, rig.contents.served);
     });
     found

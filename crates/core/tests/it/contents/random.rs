@@ -3,11 +3,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use nearslot_core::rng::Rng;
+use nearslot_core::stack::Stack;
 use nearslot_core::{place, sched};
 
+use crate::contents::failing::{self, Slip};
 use crate::contents::load;
 use crate::contents::rig::Rig;
-use crate::contents::setups::{DRIVES, SETUPS, Setup};
+use crate::contents::setups::{BUFFERED, CACHED, DRIVES, SETUPS, Setup};
 
 /// Whether drives choose when everything else of an instant is in, as they do for a loop that refills before the choice.
 fn chooses_last(seed: u64) -> bool {
@@ -70,30 +72,53 @@ fn every_scheduler_finds_what_was_written() {
     }
 }
 
-/// The log of the inputs is all that decides: no drive, no loop and no clock has a part in it.
+/// A fresh stack is given the inputs of a life: its actions are the same. No drive, no loop and no clock has a part in it.
+pub(crate) fn replay(mut again: Stack, lived: &Rig) {
+    let mut expected = lived.trace.iter();
+    for (now, input) in &lived.inputs {
+        again.input(*now, input.clone());
+        let mut actions = Vec::new();
+        again.take_actions(&mut actions);
+        for action in actions {
+            assert_eq!(expected.next(), Some(&(*now, action)), "after {input:?}");
+        }
+    }
+    assert_eq!(expected.next(), None, "an action is missing");
+}
+
+/// Placements with all their maps, caches, prefetchers, write buffers and schedulers have a turn, and commands are merged. More caches have one in `drawn`.
 #[test]
 fn the_log_of_the_inputs_gives_the_same_actions_again() {
     assert!(
         SETUPS.len() >= sched::TABLE.len(),
         "each scheduler has a turn"
     );
-    for (setup, spec) in SETUPS.iter().zip(sched::TABLE.iter().cycle()) {
-        named(setup, "disk", spec.name, || {
-            let Rig { inputs, trace, .. } = live(setup, "disk", spec.name, 6, 3);
+    let setups = SETUPS.iter().chain(CACHED).chain(BUFFERED);
+    for ((number, setup), spec) in setups.enumerate().zip(sched::TABLE.iter().cycle()) {
+        let merge = ["none", "none", "contiguous"][number % 3];
+        let setup = Setup { merge, ..*setup };
+        named(&setup, "disk", spec.name, || {
+            let lived = live(&setup, "disk", spec.name, 6, 3);
             let mut again = setup.build("disk", spec.name, 3).stack;
             again.choose_last(chooses_last(3));
-            let mut expected = trace.iter();
-            for (now, input) in inputs {
-                again.input(now, input.clone());
-                let mut actions = Vec::new();
-                again.take_actions(&mut actions);
-                for action in actions {
-                    assert_eq!(expected.next(), Some(&(now, action)), "after {input:?}");
-                }
-            }
-            assert_eq!(expected.next(), None, "an action is missing");
+            replay(again, &lived);
         });
     }
+}
+
+/// So it does where commands fail.
+#[test]
+fn the_log_of_the_inputs_gives_the_same_actions_again_whatever_fails() {
+    let setups = SETUPS.iter().step_by(2).chain(CACHED).chain(BUFFERED);
+    let mut failed = 0;
+    for setup in setups {
+        named(setup, "disk", "satf", || {
+            let lived = failing::life(setup, 4, Slip::None, |_| 0.03);
+            failed += lived.failed;
+            replay(setup.build("disk", "satf", 4).stack, &lived);
+        });
+    }
+    assert!(failed > 100, "only {failed} requests failed");
 }
 
 #[test]
