@@ -281,20 +281,9 @@ pub trait Placement: Send {
     /// That instant has come, or is over. What is to be done goes to `out`, for no request.
     fn timer(&mut self, _now: Instant, _out: &mut Plan) {}
 
-    /// What clients wrote and no drive tells any more. Empty if it keeps no account of that.
-    fn lost(&self) -> Lost {
-        Lost::default()
-    }
-
-    /// Each place that lacks what it should have, as its drive is gone: a seat of an array with parity, or a drive with copies. None of a placement that
-    /// can lose no drive.
-    fn degraded(&self) -> Vec<Degraded> {
-        Vec::new()
-    }
-
-    /// How long drives have been rebuilt that do not have all, all together: they are not rebuilt yet, or never were, as another drive went or they did.
-    fn rebuilding(&self) -> Duration {
-        Duration::ZERO
+    /// What is left of its redundancy. None if it has none from the beginning.
+    fn redundant(&self) -> Option<&dyn Redundant> {
+        None
     }
 
     /// What it keeps so that the volume survives a power cut. None if it keeps nothing: either the drives alone are enough,
@@ -406,6 +395,22 @@ impl Lost {
             continues
         });
         self.extents.truncate(Lost::LISTED);
+    }
+}
+
+/// What a placement that can lose drives knows of those that are gone.
+pub trait Redundant {
+    /// Each place that lacks what it should have, as its drive is gone: a seat of an array with parity, or a drive with copies.
+    fn degraded(&self) -> Vec<Degraded>;
+
+    /// What clients wrote and no drive tells any more. Empty if it keeps no account of that.
+    fn lost(&self) -> Lost {
+        Lost::default()
+    }
+
+    /// How long drives have been rebuilt that do not have all, all together: they are not rebuilt yet, or never were, as another drive went or they did.
+    fn rebuilding(&self) -> Duration {
+        Duration::ZERO
     }
 }
 

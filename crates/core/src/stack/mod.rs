@@ -39,7 +39,7 @@ use slab::Slab;
 
 use crate::agenda::Agenda;
 use crate::contract::{
-    Claims, Degraded, Lost, Merging, Oracle, Persistent, Placement, Scheduler, Shape,
+    Claims, Degraded, Lost, Merging, Oracle, Persistent, Placement, Redundant, Scheduler, Shape,
 };
 use crate::freemap::FreeMap;
 use crate::ids::{DriveId, IoId, StreamId};
@@ -553,17 +553,20 @@ impl Stack {
 
     /// What clients wrote and no drive tells any more.
     pub fn lost(&self) -> Lost {
-        self.placement.lost()
+        let redundant = self.placement.redundant();
+        redundant.map(Redundant::lost).unwrap_or_default()
     }
 
     /// Each place below its placement that lacks what it should have.
     pub fn degraded(&self) -> Vec<Degraded> {
-        self.placement.degraded()
+        let redundant = self.placement.redundant();
+        redundant.map(Redundant::degraded).unwrap_or_default()
     }
 
     /// How long drives have been rebuilt that do not have all, all together.
     pub fn rebuilding(&self) -> Duration {
-        self.placement.rebuilding()
+        let redundant = self.placement.redundant();
+        redundant.map_or(Duration::ZERO, Redundant::rebuilding)
     }
 
     /// The reads, one after another, by which the volume would come back if the power went at this instant.

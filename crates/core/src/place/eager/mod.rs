@@ -31,7 +31,7 @@ use slab::Slab;
 
 use super::delayed::{CopyOf, check_foreground};
 use super::gone::Gone;
-use crate::contract::{Degraded, Drives, Persistent, Placement, Shape};
+use crate::contract::{Degraded, Drives, Persistent, Placement, Redundant, Shape};
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::DriveId;
 use crate::maplog::Geometry;
@@ -367,6 +367,12 @@ impl Persistent for EagerCopies {
     }
 }
 
+impl Redundant for EagerCopies {
+    fn degraded(&self) -> Vec<Degraded> {
+        self.gone.degraded(self.shape().losable)
+    }
+}
+
 impl Placement for EagerCopies {
     fn shape(&self) -> Shape {
         Shape {
@@ -502,8 +508,8 @@ impl Placement for EagerCopies {
         self.spend_on_compaction(now, drive, drives.oracle(drive), out);
     }
 
-    fn degraded(&self) -> Vec<Degraded> {
-        self.gone.degraded(self.shape().losable)
+    fn redundant(&self) -> Option<&dyn Redundant> {
+        Some(self)
     }
 
     fn persistent(&self) -> Option<&dyn Persistent> {

@@ -39,7 +39,7 @@ use super::delayed::{Delayed, check_foreground};
 use super::gone::Gone;
 use super::striping::Striping;
 use super::{choice, copy_set};
-use crate::contract::{Degraded, Drives, Persistent, Placement, Shape};
+use crate::contract::{Degraded, Drives, Persistent, Placement, Redundant, Shape};
 use crate::ids::DriveId;
 use crate::maplog::copies::{Chunk, Index, Striped, chunks_max};
 use crate::maplog::{CopiesTable, copies};
@@ -487,6 +487,12 @@ impl Persistent for CopiesTable {
     }
 }
 
+impl<L: Layout> Redundant for FixedCopies<L> {
+    fn degraded(&self) -> Vec<Degraded> {
+        self.gone.degraded(self.shape().losable)
+    }
+}
+
 impl<L: Layout> Placement for FixedCopies<L> {
     fn shape(&self) -> Shape {
         let chunk = self.layout.chunk();
@@ -569,8 +575,8 @@ impl<L: Layout> Placement for FixedCopies<L> {
         self.spend_spare_time(drive, out);
     }
 
-    fn degraded(&self) -> Vec<Degraded> {
-        self.gone.degraded(self.shape().losable)
+    fn redundant(&self) -> Option<&dyn Redundant> {
+        Some(self)
     }
 
     fn persistent(&self) -> Option<&dyn Persistent> {

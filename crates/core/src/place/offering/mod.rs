@@ -27,7 +27,7 @@ use slab::Slab;
 
 use super::copy_set::{self, Copies, members};
 use super::gone::Gone;
-use crate::contract::{Degraded, Drives, Geometry, OFFERED, Placement, Shape};
+use crate::contract::{Degraded, Drives, Geometry, OFFERED, Placement, Redundant, Shape};
 use crate::ids::DriveId;
 use crate::io::{DriveDone, Tag};
 use crate::measure::Tell;
@@ -316,6 +316,12 @@ impl Offering {
     }
 }
 
+impl Redundant for Offering {
+    fn degraded(&self) -> Vec<Degraded> {
+        self.gone.degraded(self.shape().losable)
+    }
+}
+
 impl Placement for Offering {
     fn shape(&self) -> Shape {
         let unit = Blocks(self.chunk);
@@ -406,8 +412,8 @@ impl Placement for Offering {
         self.renew(now, drive, drives, out);
     }
 
-    fn degraded(&self) -> Vec<Degraded> {
-        self.gone.degraded(self.shape().losable)
+    fn redundant(&self) -> Option<&dyn Redundant> {
+        Some(self)
     }
 
     fn tell(&self, tell: Tell<'_>) {

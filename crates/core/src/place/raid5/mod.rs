@@ -39,7 +39,7 @@ mod turns;
 mod writing;
 mod written;
 
-use crate::contract::{Blueprint, Degraded, Drives, Lost, Persistent, Placement, Shape};
+use crate::contract::{Blueprint, Degraded, Drives, Lost, Persistent, Placement, Redundant, Shape};
 use crate::ids::DriveId;
 use crate::io::{DriveDone, Tag};
 use crate::maplog::RowsTable;
@@ -354,6 +354,21 @@ impl Persistent for Raid5 {
     }
 }
 
+impl Redundant for Raid5 {
+    fn degraded(&self) -> Vec<Degraded> {
+        let seats = (0..self.geometry.seats()).map(Seat);
+        seats.filter_map(|seat| self.degraded_at(seat)).collect()
+    }
+
+    fn lost(&self) -> Lost {
+        self.find_lost()
+    }
+
+    fn rebuilding(&self) -> Duration {
+        self.repair.unfinished()
+    }
+}
+
 impl Placement for Raid5 {
     fn shape(&self) -> Shape {
         let stripe = Blocks(self.geometry.stripe_blocks());
@@ -453,17 +468,8 @@ impl Placement for Raid5 {
         self.repair_by_the_clock(out);
     }
 
-    fn lost(&self) -> Lost {
-        self.find_lost()
-    }
-
-    fn degraded(&self) -> Vec<Degraded> {
-        let seats = (0..self.geometry.seats()).map(Seat);
-        seats.filter_map(|seat| self.degraded_at(seat)).collect()
-    }
-
-    fn rebuilding(&self) -> Duration {
-        self.repair.unfinished()
+    fn redundant(&self) -> Option<&dyn Redundant> {
+        Some(self)
     }
 
     fn persistent(&self) -> Option<&dyn Persistent> {
