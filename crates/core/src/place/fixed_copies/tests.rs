@@ -1,5 +1,7 @@
 //! States that hardly ever come about, built by hand: copies side by side, each on a drive of its own.
 
+mod candidates;
+mod flushes;
 mod parts;
 mod tries;
 

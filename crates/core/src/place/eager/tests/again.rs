@@ -189,3 +189,61 @@ fn no_room_is_made_of_the_last_copy() {
         assert_eq!(copies.is_given_up(FIRST), !gone);
     }
 }
+
+/// A write of which every slot is bad: the drives that are tried, in order.
+fn tried(copies: &mut EagerCopies, mut plan: Plan) -> Vec<DriveId> {
+    let mut tried = Vec::new();
+    let mut next = plan.ios().next().copied();
+    while let Some(write) = next {
+        tried.push(write.drive);
+        assert!(tried.len() < 100, "it is tried for ever");
+        plan = write_ends(copies, &write, FAILED);
+        next = match plan.instead {
+            Instead::Step(_) => Some(instead(&plan)),
+            _ => None,
+        };
+    }
+    assert_eq!(plan.instead, Instead::Nothing);
+    copies.audit_slots();
+    tried
+}
+
+/// A write that cannot be done takes three slots of a drive, and then three of the drive with the other copy. So does a delayed one, but it is of that
+/// copy alone.
+#[test]
+fn three_slots_are_tried_and_then_those_of_another_copy() {
+    let mut copies = volume(false);
+    let mut plan = Plan::default();
+    copies.write(Instant::ZERO, 0, None, &Busy, &mut plan);
+    let first = plan.ios().next().expect("it is written").drive;
+    let other = DriveId(1 - first.0);
+    let drives = [first, first, first, other, other, other];
+    assert_eq!(tried(&mut copies, plan), drives);
+    assert!(copies.writes.is_empty(), "it has ended");
+
+    let mut copies = volume(false);
+    let mut plan = Plan::default();
+    copies.put(SECOND, NOWHERE);
+    copies.propagate(SECOND, Source::Buffer, &mut plan);
+    assert_eq!(tried(&mut copies, plan), [copies.drive(SECOND); 3]);
+}
+
+/// An older version is on its way home when a newer one waits for the map. Entered behind that, it would be current beside it.
+#[test]
+fn a_delayed_copy_that_lands_behind_a_newer_version_is_dropped() {
+    let mut copies = buffered(true);
+    let source = copies.copies.pop(DriveId(0));
+    let mut out = Plan::default();
+    copies.propagate(FIRST, source, &mut out);
+    let older = *out.ios().next().expect("it is written");
+    second_is_written(&mut copies);
+    ends(&mut copies, &older, Status::Done, &mut Plan::default());
+    copies.audit_slots();
+    map_write_ends(&mut copies, 0, Status::Done, &mut Plan::default());
+    map_write_ends(&mut copies, 0, Status::Done, &mut Plan::default());
+    let current: Vec<CopyOf> = copies.current(0).map(|(of, ..)| of).collect();
+    assert_eq!(current, [SECOND]);
+    assert!(copies.is_due(FIRST), "the newer one is still to go there");
+    assert!(copies.copies.is_buffered(FIRST));
+    copies.audit_slots();
+}
