@@ -427,6 +427,34 @@ mod tests {
         )
     }
 
+    /// What of a write is in the buffer a power cut takes while another command runs, too: how much of it is written by then is not told.
+    #[test]
+    fn what_the_medium_did_not_have_may_be_lost_while_the_next_command_runs() {
+        let mut drive = blueprint("any", 1).drive();
+        let lost = |drive: &dyn crate::contract::Drive, now: Instant| {
+            let mut lost = Vec::new();
+            drive.volatile(now, &mut lost);
+            lost
+        };
+        let mut now = Instant(0);
+        for (op, at) in [(Op::Write, 100), (Op::Read, 500)] {
+            let before = lost(&*drive, now);
+            assert_eq!(before.is_empty(), op == Op::Write);
+            let command = Command {
+                io: IoId(1),
+                op,
+                at: Pba(at),
+                len: Blocks(1),
+                fua: false,
+            };
+            drive.submit(now, &command);
+            let due = drive.next_event().unwrap();
+            assert_eq!(lost(&*drive, Instant((now.0 + due.0) / 2)), before);
+            now = due;
+            drive.advance(now).unwrap();
+        }
+    }
+
     /// Four writes are taken at once; a fifth is priced by what the arm needs for it when all are written, which a flush tells.
     #[test]
     fn a_write_that_the_buffer_takes_is_priced_behind_all_that_are_to_be_written() {

@@ -1,6 +1,7 @@
 //! States that hardly ever come about, built by hand: two drives with two copies of four chunks, of which the first copies have homes.
 
 mod again;
+mod kept;
 
 use std::collections::VecDeque;
 
@@ -27,6 +28,8 @@ struct Slow {
     waiting: VecDeque<Tag>,
     /// Of these, on the drive.
     written: usize,
+    /// What it has to write.
+    writes: Vec<MapWrite>,
 }
 
 impl MapStore for Slow {
@@ -40,7 +43,9 @@ impl MapStore for Slow {
         self.waiting.pop_front()
     }
 
-    fn next_writes(&mut self, _: Instant, _: &dyn Drives, _: &Map, _: &mut Vec<MapWrite>) {}
+    fn next_writes(&mut self, _: Instant, _: &dyn Drives, _: &Map, out: &mut Vec<MapWrite>) {
+        out.append(&mut self.writes);
+    }
 
     fn content(&self, _drive: DriveId) -> &[u8] {
         &[]

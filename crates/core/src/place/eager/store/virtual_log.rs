@@ -487,6 +487,9 @@ mod tests {
     use super::*;
     use crate::freemap::Span;
     use crate::maplog::Spread;
+    use crate::place::busy::Busy;
+    use crate::place::delayed::CopyOf;
+    use crate::place::eager::map::tests::{PAIR, found};
     use crate::units::Angle;
 
     /// Tracks of so many blocks, by their first one.
@@ -558,5 +561,37 @@ mod tests {
         assert_eq!(left(kept + 3).unwrap(), 3);
         let refused = left(kept - 1).unwrap_err().to_string();
         assert!(refused.contains("for the sectors of the map"), "{refused}");
+    }
+
+    /// What is saved at power-down leads to all of the map: so nothing is while a sector is on its way, and recovery scans the drive then.
+    #[test]
+    fn a_tail_is_there_while_no_sector_is_written() {
+        let mut map = found([5, 1, 6, 9, 7, 8, 4, 3]).expect("it is one");
+        let store = VirtualLogStore::new(&PAIR, &mut map, None);
+        let mut store = store.expect("there is room");
+        let mut written = 0;
+        for number in 0..3 {
+            let entry = CopyOf { chunk: 0, copy: 0 }.entry(Slot(5), false);
+            assert_eq!(store.change(Tag(number), entry), When::Later);
+            let mut writes = Vec::new();
+            loop {
+                store.next_writes(Instant::ZERO, &Busy, &map, &mut writes);
+                if writes.is_empty() {
+                    break;
+                }
+                writes.clear();
+                written += 1;
+                assert!(store.nvram().is_empty(), "it does not lead there");
+                let free = &mut map.free[DRIVE.index()];
+                let slot = free.iter().next().expect("one is free");
+                free.take(slot);
+                if let Some(left) = store.written(DRIVE, slot) {
+                    map.free[DRIVE.index()].release(left);
+                }
+                assert!(!store.nvram().is_empty(), "nothing is on its way");
+            }
+            assert_eq!(store.settled(&map), Some(Tag(number)));
+        }
+        assert!(written >= 3, "each change was written");
     }
 }

@@ -410,3 +410,28 @@ fn the_last_drive_is_given_up_when_so_many_writes_in_a_row_fail() {
     let retry = world.store.failed(drive, Failure::TimedOut);
     assert!(matches!(retry, Retry::Lost));
 }
+
+/// A drive that does not answer holds up no change beside another one: that goes on alone. One that could not write is asked again, and so is the last.
+#[test]
+fn a_drive_that_does_not_answer_is_set_aside_at_once_beside_another_one() {
+    for (failure, alone, set_aside) in [
+        (Failure::TimedOut, false, true),
+        (Failure::Medium, false, false),
+        (Failure::TimedOut, true, false),
+    ] {
+        let mut world = World::new(0);
+        while world.running.is_empty() {
+            world.change();
+        }
+        let drive = DriveId(world.running[0].drive as u16);
+        if alone {
+            world.store.drives.retain(|known| known.drive == drive);
+        }
+        let retry = world.store.failed(drive, failure);
+        let is_next = matches!(retry, Retry::Next);
+        assert_eq!(is_next, set_aside, "{failure:?} {alone}");
+        assert!(is_next || matches!(retry, Retry::Again));
+        let is_stale = world.store.known(drive).part == Part::Stale;
+        assert_eq!(is_stale, set_aside, "{failure:?} {alone}");
+    }
+}
