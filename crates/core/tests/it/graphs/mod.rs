@@ -4,6 +4,7 @@
 
 mod gated;
 mod raid5;
+mod scripted;
 
 use std::collections::{BTreeMap, BTreeSet};
 
