@@ -556,7 +556,7 @@ fn nvram_and_drive_are_not_taken_for_each_other() {
 /// The youngest control block is lost, and the first record that follows it is the last one that its log may have: it is read.
 #[test]
 fn a_lost_control_block_is_told_wherever_the_next_record_lies() {
-    let mut told = 0;
+    let (mut told, mut hidden) = (0, 0);
     for seed in 0..40 {
         let mut world = DriveWorld::small(seed + 300);
         let settings = Settings {
@@ -582,8 +582,29 @@ fn a_lost_control_block_is_told_wherever_the_next_record_lies() {
                 let damage = recover(&world.world.geometry, &region);
                 assert!(damage.is_err(), "seed {seed}: an old log is taken");
                 told += 1;
+                hidden += usize::from(is_refused_behind_damage(&world.world, region, number));
             }
         }
     }
     assert!(told > 1_000, "{told} told");
+    assert!(hidden > 200, "{hidden} behind a record that is damaged");
+}
+
+/// The last record before those that follow the control block with this number, which is lost, is damaged as well: it is no write that the power cut tore,
+/// as these are behind it. False if the older control block knows it already.
+fn is_refused_behind_damage(world: &World, mut region: Vec<u8>, number: u64) -> bool {
+    let records = world.records();
+    let follows = |(_, header): &(usize, Header)| header.control == number as u32;
+    let first = records.iter().position(follows).expect("one does");
+    let known = begin(&world.geometry, &region).map(|older| older.told.sequence);
+    let Some((block, before)) = first.checked_sub(1).map(|before| &records[before]) else {
+        return false;
+    };
+    if known.is_ok_and(|known| before.sequence < known) {
+        return false;
+    }
+    region[block * BLOCK..][..BLOCK].fill(0);
+    let damage = recover(&world.geometry, &region);
+    assert!(damage.is_err(), "an old log is taken behind damage");
+    true
 }
