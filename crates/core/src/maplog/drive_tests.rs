@@ -361,6 +361,28 @@ fn a_round_of_checkpoints_ends_under_load() {
     assert!(world.waiting.len() < 20, "batches are written too");
 }
 
+/// However many changes come, none of them waits for more than one piece, and no piece for more than one batch.
+#[test]
+fn pieces_go_in_turns_with_batches_while_a_round_is_wanted() {
+    let mut world = DriveWorld::of_blocks("turns");
+    world.run(10);
+    world.world.log.checkpoint();
+    let mut kinds = Vec::new();
+    while !world.world.log.is_checkpointed() {
+        world.record_any();
+        let write = world.world.begin_write().unwrap();
+        if !world.is_control(&write) {
+            kinds.push(Header::read(&write.1, 5).unwrap().kind);
+        }
+        world.world.land(&write);
+        world.written();
+        assert!(kinds.len() < 100, "the round does not end");
+    }
+    let batches = kinds.iter().filter(|kind| **kind == Kind::Batch).count();
+    assert!(batches > 0 && batches < kinds.len(), "{kinds:?}");
+    assert!(kinds.windows(2).all(|two| two[0] != two[1]), "{kinds:?}");
+}
+
 /// Else a record could cover what the youngest control block on the medium still needs.
 #[test]
 fn a_record_follows_a_control_block_that_tells_its_tail() {

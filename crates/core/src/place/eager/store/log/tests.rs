@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::contract::Oracle;
+use crate::op::Status;
 use crate::place::eager::map::tests::{PAIR, found};
 use crate::rng::Rng;
 use crate::units::Pba;
@@ -434,4 +435,74 @@ fn a_drive_that_does_not_answer_is_set_aside_at_once_beside_another_one() {
         let is_stale = world.store.known(drive).part == Part::Stale;
         assert_eq!(is_stale, set_aside, "{failure:?} {alone}");
     }
+}
+
+/// A map is left as long as a drive is that has all of the log. One that was set aside does not have it.
+#[test]
+fn a_map_is_lost_with_the_last_drive_that_has_all_of_the_log() {
+    let mut world = World::new(0);
+    let mut gone = Gone::none(2);
+    assert!(world.store.spares(&gone));
+    gone.learn(DriveId(0), Status::Failed(Failure::Gone));
+    assert!(world.store.spares(&gone), "the other drive has it");
+    world.store.known(DriveId(1)).part = Part::Stale;
+    assert!(!world.store.spares(&gone), "what it has is older");
+}
+
+impl World {
+    /// The control block that is on its way to a drive, and its number.
+    fn control_under_way(&self, on: usize) -> Option<(&Write, u64)> {
+        let end = self.region.len.bytes() as usize;
+        let mut running = self.running.iter().filter(|write| write.drive == on);
+        let control = running.find(|write| write.at == 0 || write.at + write.bytes.len() == end)?;
+        let number = u64::from_le_bytes(control.bytes[24..32].try_into().unwrap());
+        Some((control, number))
+    }
+
+    fn step(&mut self) {
+        match self.running.is_empty() {
+            true => self.change(),
+            false => self.end(),
+        }
+    }
+}
+
+/// A control block is on one drive alone when the power goes, and nothing else can be read there. So the other log is taken, which is older, and the next
+/// control block is younger than both.
+#[test]
+fn the_next_control_block_is_younger_than_all_that_are_found() {
+    let mut tried = 0;
+    for seed in 0..20 {
+        let mut world = World::new(seed);
+        for _ in 0..100 + seed {
+            world.step();
+        }
+        while [0, 1]
+            .iter()
+            .any(|on| world.control_under_way(*on).is_none())
+        {
+            world.step();
+        }
+        let (control, seen) = world.control_under_way(1).expect("one is");
+        let mut left = world.left.clone();
+        land(&mut left, control, control.bytes.len() / BLOCK);
+        let blocks = left.images[1].chunks_mut(BLOCK);
+        let records = blocks.filter(|block| block.starts_with(b"NearSLog"));
+        records.for_each(|record| record.fill(0));
+        let (slots, store) = world.recover(&left).expect("drive 0 has all");
+        (world.map.slots, world.store, world.left) = (slots, store, left);
+        world.waiting.clear();
+        world.running.clear();
+        let mut younger = 0;
+        for _ in 0..60 {
+            world.step();
+            for on in [0, 1] {
+                let number = world.control_under_way(on).map_or(0, |(_, number)| number);
+                assert_ne!(number, seen, "seed {seed}: two have one number");
+                younger += usize::from(number > seen);
+            }
+        }
+        tried += usize::from(younger > 0);
+    }
+    assert_eq!(tried, 20);
 }
