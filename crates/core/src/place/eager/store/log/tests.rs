@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::contract::Oracle;
 use crate::op::Status;
+use crate::place::delayed::CopyOf;
 use crate::place::eager::map::tests::{PAIR, found};
 use crate::rng::Rng;
 use crate::units::Pba;
@@ -505,4 +506,44 @@ fn the_next_control_block_is_younger_than_all_that_are_found() {
         tried += usize::from(younger > 0);
     }
     assert_eq!(tried, 20);
+}
+
+/// A chunk was discarded while NVRAM was full, and discarded again. When there is room that takes none of it.
+#[test]
+fn what_was_discarded_while_a_discard_waited_is_not_recorded_again() {
+    for holds in [true, false] {
+        let mut settings = Settings {
+            home: Home::Nvram,
+            nvram_entries: 6,
+            portions: 4,
+            interval: Blocks(2),
+            write_max: Blocks(1),
+            region: Blocks(0),
+        };
+        settings.region = settings.region_min(&PAIR).unwrap();
+        let (first, len) = (Pba(0), settings.region);
+        let mut store = LogStore::new(&PAIR, &settings, Region { first, len }).unwrap();
+        let mut map = found([5, 1, 6, 9, 7, 8, 4, 3]).unwrap();
+        let moved = CopyOf { chunk: 0, copy: 0 }.entry(Slot(5), false);
+        let discarded = CopyOf { chunk: 3, copy: 0 }.entry(NOWHERE, true);
+        while store.change(Tag(0), moved) == When::Now {}
+        assert_eq!(store.change(Tag(1), discarded), When::Later);
+        if !holds {
+            (map.slots[3], map.slots[CHUNKS + 3]) = (NOWHERE, NOWHERE);
+        }
+        let mut settled = Vec::new();
+        while settled.len() < 2 {
+            let mut writes = Vec::new();
+            store.next_writes(Instant::ZERO, &Unasked, &map, &mut writes);
+            for MapWrite { drive, .. } in writes {
+                store.written(drive, NOWHERE);
+            }
+            let before = store.log.room();
+            if let Some(tag) = store.settled(&map) {
+                settled.push((tag, before - store.log.room()));
+            }
+        }
+        let taken = u32::from(holds);
+        assert_eq!(settled, [(Tag(0), 1), (Tag(1), taken)]);
+    }
 }
