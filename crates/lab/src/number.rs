@@ -46,6 +46,16 @@ pub(crate) fn seconds(s: f64) -> String {
     format!("{digits} {unit}")
 }
 
+/// A share of all in percent, with so many decimals, or as many more as it takes: nearly all is not all.
+pub(crate) fn percent(share: f64, mut decimals: usize) -> String {
+    let percent = 100.0 * share;
+    let told = |decimals: usize| format!("{percent:.decimals$}");
+    while percent < 100.0 && told(decimals).starts_with("100") {
+        decimals += 1;
+    }
+    format!("{} %", told(decimals))
+}
+
 /// Bytes as makers of drives count them, in GB, or the unit that suits what is less.
 pub(crate) fn decimal_bytes(bytes: u64) -> String {
     let bytes = bytes as f64;
@@ -186,6 +196,13 @@ pub(crate) fn rising(values: &[f64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nearly_all_is_not_all() {
+        let told = [(0.9994, 1), (0.9996, 1), (0.999_99, 0), (1.0, 1), (0.5, 0)]
+            .map(|(share, decimals)| percent(share, decimals));
+        assert_eq!(told, ["99.9 %", "99.96 %", "99.999 %", "100.0 %", "50 %"]);
+    }
 
     #[test]
     fn of_many_things_some_are_named() {

@@ -265,3 +265,30 @@ impl FileSystem {
         found
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever has gone wrong since, what was done and written is.
+    #[test]
+    fn a_run_is_undone_if_something_failed_before_all_was_written() {
+        let of = |told: &[(&str, Number)]| {
+            let told = told.iter().map(|(name, of)| ((*name).to_owned(), *of));
+            let measures = [(KEY.to_owned(), told.collect())].into();
+            is_undone(&Run {
+                measures,
+                ..Run::default()
+            })
+        };
+        let [failed, gave_up] = ["failed", "gave_up"].map(|name| (name, Number::Count(1)));
+        let work = ("work_s", Number::Quantity(1.0));
+        assert!(!of(&[]), "it ended before");
+        assert!(!of(&[
+            ("failed", Number::Count(0)),
+            ("gave_up", Number::Count(0))
+        ]));
+        assert!(of(&[failed]) && of(&[gave_up]));
+        assert!(!of(&[failed, work]) && !of(&[gave_up, work]));
+    }
+}

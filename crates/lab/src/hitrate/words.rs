@@ -1,7 +1,7 @@
 //! What miss ratios say, in words.
 
 use super::{HitRates, Row};
-use crate::number::{list, some};
+use crate::number::{self, list, some};
 
 /// How many sizes are told one by one at most.
 const EACH_MAX: usize = 3;
@@ -130,14 +130,8 @@ fn among(rows: &[(usize, &Row)], of: usize) -> String {
 
 /// A share of all as people read it.
 pub(super) fn percent(share: f64) -> String {
-    let percent = 100.0 * share;
-    let mut decimals = if percent >= 9.995 { 1 } else { 2 };
-    let told = |decimals: usize| format!("{percent:.decimals$}");
-    // Nearly all is not all.
-    while percent < 100.0 && told(decimals).starts_with("100") {
-        decimals += 1;
-    }
-    format!("{} %", told(decimals))
+    let decimals = if 100.0 * share >= 9.995 { 1 } else { 2 };
+    number::percent(share, decimals)
 }
 
 #[cfg(test)]

@@ -360,6 +360,23 @@ mod tests {
         assert!(of(&[0.449, 0.449, 0.5]).starts_with("A cache of 16 KiB"));
     }
 
+    /// A cache that misses now and then does not hold all.
+    #[test]
+    fn shares_of_nearly_all_are_not_told_as_all() {
+        let mut one = made(&bursty());
+        let reuse = one.pictures.as_mut().unwrap().reuse.as_mut().unwrap();
+        reuse.cache_bytes = vec![4_096, 8_192];
+        reuse.reads.as_mut().unwrap().held_share = vec![0.95, 0.9996];
+        let said = cache(&one).unwrap().1;
+        assert!(said.ends_with("; one of any size 99.96 %."), "{said}");
+        (one.read_share, one.read_bytes_share) = (Some(0.999_99), Some(1.0));
+        let said = mix(&one);
+        assert!(
+            said.ends_with("99.999 % are reads, with 100.0 % of the bytes."),
+            "{said}"
+        );
+    }
+
     #[test]
     fn requests_at_the_same_time_are_told_from_a_share_on() {
         let mut one = made(&bursty());

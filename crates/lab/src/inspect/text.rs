@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use nearslot_trace::TimeKind;
 
 use super::inspection::{Inspection, Latency, SizeSpread};
-use crate::number::{duration, grouped, rate, rough};
+use crate::number::{self, duration, grouped, rate, rough};
 
 /// Width of the labels on the left.
 const LABEL: usize = 14;
@@ -391,7 +391,7 @@ fn bars(values: &[f64], max: f64) -> String {
 }
 
 pub(super) fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
+    number::percent(share, 1)
 }
 
 pub(super) fn bytes(bytes: f64) -> String {

@@ -191,4 +191,7 @@ fn flushes_that_take_far_longer_in_one_run_are_told() {
     assert_eq!(take([9.0, 1.0]), None, "requests take longer");
     let expected = "Flushes are in none of these times: they took from 1.500 ms on average (sched=satf ) to 80.00 ms (sched=fcfs ).";
     assert_eq!(take([80.0, 1.5]).as_deref(), Some(expected));
+    // With more in flight all of them take longer.
+    runs[1].0.load = "depth=8".to_owned();
+    assert_eq!(told(&runs), None, "under one load each");
 }
