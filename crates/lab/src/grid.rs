@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use nearslot_core::config::{PartConfig, Parts, StackKind};
-use nearslot_core::contract::{Oracle, Scheduler};
+use nearslot_core::contract::{ARM, Oracle, Scheduler};
 use nearslot_core::registry::{self, ConfigError, Kind, KindCard};
 
 use crate::outcome::{Role, Varied};
@@ -308,14 +308,11 @@ pub fn check_effects(base: &Scenario, points: &[Point]) -> Result<(), ConfigErro
     check_arms(points)
 }
 
-/// The oracle that errs in where the platter is.
-const NEEDS_AN_ARM: &str = "noisy";
-
 /// An oracle that errs about the arm says the same as the exact one over a drive that has none: one run at least must have an arm.
 fn check_arms(points: &[Point]) -> Result<(), ConfigError> {
     let errs = |point: &&Point| {
         let part = point.scenario.parts.of::<dyn Oracle>();
-        registry::find::<dyn Oracle>(&part.name).is_ok_and(|spec| spec.name == NEEDS_AN_ARM)
+        registry::find::<dyn Oracle>(&part.name).is_ok_and(|spec| spec.asks.contains(&ARM))
     };
     let mut flat = None;
     for point in points.iter().filter(errs) {

@@ -152,6 +152,9 @@ pub const OPEN: &str = "place.open";
 /// other writes. A load may make them, too.
 pub const OFFERED: &str = "place.offered";
 
+/// A word among the `asks` of an oracle's card: it errs in where the arm or the platter is, and so is the exact one over a drive without an arm.
+pub const ARM: &str = "drive.arm";
+
 /// A word among the `asks` of a placement's card: it writes where its clients do, and so keeps to the zones of a drive. All other placements are
 /// refused over drives with zones, since they write in an order of their own.
 pub const ZONES: &str = "drive.zones";

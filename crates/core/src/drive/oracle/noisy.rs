@@ -11,7 +11,7 @@
 //! Krishnamurthy and Anderson, "Trading capacity for performance in a disk array", OSDI 2000, section 3 (head
 //! tracking in software). Cost: a normal deviate per price.
 
-use crate::contract::{Arm, Geometry, Oracle};
+use crate::contract::{ARM, Arm, Geometry, Oracle};
 use crate::freemap::FreeMap;
 use crate::io::{Command, DriveDone};
 use crate::offer::Legal;
@@ -182,7 +182,7 @@ pub(super) static SPEC: Spec<dyn Oracle> = Spec {
         "standard deviation of the error of a rotational wait, in microseconds; 0 is exact",
     )],
     measures: &[],
-    asks: &[],
+    asks: &[ARM],
     prepared: false,
     promises: "",
     build: |knobs, env| Ok(Noisy::build(knobs, env)),
