@@ -4,7 +4,7 @@
 //! what a place would cost from the drive's present state, a *scheduler* what goes next. They meet in a
 //! [`View`] at dispatch. Parts get `now` and values, and return values: none owns a clock, a thread or a
 //! byte of data. Parts of a kind never know parts of another kind. What lies above a placement and answers from memory is in
-//! `memory`. The words are explained in `docs/src/glossary.md`.
+//! `memory`; what a placement knows of drives that are gone, and keeps for a power cut, in `survival`. The words are explained in `docs/src/glossary.md`.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,9 +12,7 @@ use std::sync::Arc;
 use crate::fault::{BadRun, Begun, Decay, Exposed, Fate, Recovery};
 use crate::freemap::{FreeMap, Room, Slot, Span, Tracks, Uncountable};
 use crate::ids::{DriveId, IoId, StreamId};
-use crate::io::{
-    Command, DriveDone, Extrapolated, Io, Owed, RecoveryRead, Tag, Unwritten, WriteCache,
-};
+use crate::io::{Command, DriveDone, Extrapolated, Io, Owed, Tag, Unwritten, WriteCache};
 use crate::measure::{Measure, Tell};
 use crate::offer::{Legal, Offer, OfferId, Seen, Writable};
 use crate::op::Op;
@@ -25,12 +23,14 @@ use crate::position::{
 use crate::request::Request;
 use crate::sorted::Sorted;
 use crate::stream::{Stream, Streams};
-use crate::units::{Angle, Blocks, Duration, Extent, Instant, Pba};
+use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 use crate::zones::{ZoneShape, Zones};
 
 mod memory;
+mod survival;
 
 pub use self::memory::{Around, Cache, Destage, Found, Prefetch, SOON, STAYS, Touch, Written};
+pub use self::survival::{Degraded, Lost, Persistent, Redundant, Replaced};
 pub use crate::entering::{Entering, Pattern, Why};
 
 /// Which I/O goes next on one drive.
@@ -350,86 +350,6 @@ impl Shape {
             zones: None,
         }
     }
-}
-
-/// A place of a volume that lacks what it should have: others stand in for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Degraded {
-    /// In which array that is, if there are several.
-    pub array: Option<u16>,
-    /// The drive that had all of it last, and is gone.
-    pub drive: DriveId,
-    /// Spares that had the place since, and are gone before they had all of it; in their order.
-    pub spent: Vec<DriveId>,
-    /// The drive that has the place now, if one has it.
-    pub replaced: Option<Replaced>,
-}
-
-/// A drive in the place of one that is gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Replaced {
-    /// Which.
-    pub by: DriveId,
-    /// How many blocks it lacks.
-    pub left: Blocks,
-    /// Whether it is still being rebuilt. If not, it has all that could be had.
-    pub goes_on: bool,
-}
-
-/// What is lost of a volume: nothing tells it, until it is written again.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lost {
-    /// How many blocks.
-    pub blocks: u64,
-    /// Where they are, by address: all, or the first of them, at most so many runs ([`Lost::LISTED`]); fewer where looking for more takes long.
-    pub extents: Vec<Extent>,
-}
-
-impl Lost {
-    /// Runs that are listed at most.
-    pub const LISTED: usize = 100;
-
-    /// Sorts runs that do not overlap, makes one of those that continue each other, and leaves the first ones.
-    pub fn put_in_order(&mut self) {
-        self.extents.sort_unstable_by_key(|extent| extent.start);
-        self.extents.dedup_by(|next, before| {
-            let continues = before.end() == next.start;
-            before.len.0 += if continues { next.len.0 } else { 0 };
-            continues
-        });
-        self.extents.truncate(Lost::LISTED);
-    }
-}
-
-/// What a placement that can lose drives knows of those that are gone.
-pub trait Redundant {
-    /// Each place that lacks what it should have, as its drive is gone: a seat of an array with parity, or a drive with copies.
-    fn degraded(&self) -> Vec<Degraded>;
-
-    /// What clients wrote and no drive tells any more. Empty if it keeps no account of that.
-    fn lost(&self) -> Lost {
-        Lost::default()
-    }
-
-    /// How long drives have been rebuilt that do not have all, all together: they are not rebuilt yet, or never were, as another drive went or they did.
-    fn rebuilding(&self) -> Duration {
-        Duration::ZERO
-    }
-}
-
-/// What a placement keeps beside the volume's data, so that the volume survives a power cut.
-pub trait Persistent {
-    /// What has to survive besides the drives; if the drives are enough, what makes recovery short.
-    fn nvram(&self) -> &[u8];
-
-    /// What a write of its own, without the volume's data, puts on the drive. Empty if it makes no such writes.
-    fn content(&self, _tag: Tag) -> &[u8] {
-        &[]
-    }
-
-    /// The reads, one after another, by which the volume would come back if the power went at this instant. None if nothing has
-    /// to be read.
-    fn recovery(&self, _out: &mut Vec<RecoveryRead>) {}
 }
 
 /// What a placement may ask of the drives below it.
