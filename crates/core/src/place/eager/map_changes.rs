@@ -23,15 +23,14 @@ impl EagerCopies {
             false => self.doubt_held(),
         }
         match ended.purpose {
-            Purpose::Read | Purpose::ReadInstead(..) => {
+            Purpose::Read | Purpose::ReadInstead(..) if !is_done => {
                 self.read_ended(&ended);
-                match ended.purpose {
-                    _ if !is_done => self.read_failed(&ended, done, out),
-                    Purpose::ReadInstead(copy, slot, _) => {
-                        self.read_instead(CopyOf { copy, ..ended.of }, slot, out);
-                    }
-                    _ => {}
-                }
+                self.read_failed(&ended, done, out);
+            }
+            Purpose::Read => self.read_ended(&ended),
+            Purpose::ReadInstead(copy, slot, _) => {
+                self.read_ended(&ended);
+                self.read_instead(CopyOf { copy, ..ended.of }, slot, out);
             }
             Purpose::MoveRead => {
                 self.read_ended(&ended);

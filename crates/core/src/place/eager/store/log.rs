@@ -1,8 +1,8 @@
 //! The map of eager copies, kept safe by a log and checkpoints (`map=log`).
 //!
-//! Batches and checkpoints go to a region in the middle of the cylinders in use, on the drives that
-//! have the first chunk's first two copies,
-//! as ordinary I/Os, so that their cost shows. What of the log is in no batch has a home ([`Home`]):
+//! Batches and checkpoints are ordinary I/Os, so that their cost shows. They go to a region in the
+//! middle of the cylinders in use, on the drives that have the first chunk's first two copies. The
+//! changes that are in no batch yet have a home ([`Home`]):
 //!
 //! * NVRAM: every change of the map is recorded there before the write that made it is answered and before a slot becomes free. While
 //!   NVRAM has no room, changes wait for the write under way.
