@@ -81,3 +81,42 @@ impl From<TraceError> for Failure {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What scripts go by.
+    #[test]
+    fn each_kind_of_failure_has_its_exit_code() {
+        let kinds = [
+            Failure::Check,
+            Failure::Usage,
+            Failure::Input,
+            Failure::Interrupted,
+        ];
+        let codes = kinds.map(|kind| kind("why".to_owned()).code());
+        assert_eq!(codes, [1, 2, 3, 4]);
+    }
+
+    /// Whoever names an output that may not be written is wrong; one that cannot be written is no mistake of the command line.
+    #[test]
+    fn outputs_that_are_refused_are_mistakes_of_the_command_line() {
+        let refused = |why| {
+            Failure::from(ReportError::Refused {
+                option: "--output".to_owned(),
+                path: "found.json".into(),
+                why,
+            })
+        };
+        let exists = refused(Refusal::Exists);
+        assert_eq!(exists.code(), 2);
+        assert!(exists.message().ends_with("or replace it with --force"));
+        let folder = refused(Refusal::Folder);
+        assert_eq!(folder.code(), 2);
+        assert!(!folder.message().contains("--force"));
+        assert_eq!(Failure::from(ReportError::NoParquet).code(), 2);
+        let full = std::io::Error::other("the disk is full");
+        assert_eq!(Failure::from(ReportError::from(full)).code(), 3);
+    }
+}

@@ -279,3 +279,37 @@ fn interrupted(control: &Control, points: &[Point], results: &Results) -> Result
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Cli, Command};
+
+    /// A run that loses a request is a fault of ours, and no other failure looks like it.
+    #[test]
+    fn a_run_ends_with_the_exit_code_of_what_went_wrong() {
+        let words = ["nearslot", "run", "--workload", "iometer"];
+        let cli = Cli::try_parse_from(words).expect("it can be said");
+        let Command::Run(args) = cli.command else {
+            panic!("it runs something");
+        };
+        let described = describe(&args.scenario, false).expect("it is a scenario");
+        let code = |error| blame_run(&described, error).code();
+        let lost = RunError::Conservation {
+            label: "run".to_owned(),
+            arrived: 3,
+            replied: 1,
+            pending: 1,
+        };
+        assert_eq!(code(lost), 1);
+        let wrong = ConfigError::value("depth", "0", "1 and more");
+        assert_eq!(code(RunError::Config(wrong)), 2);
+        let why = || "why".to_owned();
+        for error in [RunError::Overload, RunError::Objective, RunError::Output] {
+            assert_eq!(code(error(why())), 3);
+        }
+        assert_eq!(code(RunError::Stopped(why())), 4);
+    }
+}
