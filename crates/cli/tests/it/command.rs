@@ -66,6 +66,53 @@ fn the_doctor_finds_this_installation_sound() {
     assert!(given(&output).contains("the same to the bit"));
 }
 
+/// A check that comes out wrong has told all that it found, and ends with an exit code of its own.
+#[test]
+fn timings_that_are_no_longer_met_fail_their_check() {
+    let desk = Desk::new();
+    let reference = "/../lab/tests/data/disksim/spare_tracks";
+    let folder = format!("{}{reference}", env!("CARGO_MANIFEST_DIR"));
+    for entry in std::fs::read_dir(&folder).expect("reference timings") {
+        let path = entry.expect("a file").path();
+        let name = path.file_name().expect("it has a name").to_owned();
+        let text = std::fs::read_to_string(&path).expect("a table");
+        desk.file(&name.to_string_lossy(), text);
+    }
+    let own = desk.path("");
+    let output = nearslot(&["validate", "disksim", word(&own)]);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    // Every completion of a trace comes 4 us later.
+    let (table, column) = (desk.path("fcfs_random4k_real.csv"), "completion_ms");
+    let text = std::fs::read_to_string(&table).expect("it is there");
+    let mut lines = text.lines();
+    let heads = lines.next().expect("heads");
+    let index = heads.split(',').position(|head| head == column);
+    let index = index.expect("it has one");
+    let later = |line: &str| {
+        let mut cells: Vec<String> = line.split(',').map(str::to_owned).collect();
+        let ms: f64 = cells[index].parse().expect("a time");
+        cells[index] = format!("{:.6}", ms + 0.004);
+        cells.join(",")
+    };
+    let later: Vec<String> = lines.map(later).collect();
+    desk.file(
+        "fcfs_random4k_real.csv",
+        format!("{heads}\n{}\n", later.join("\n")),
+    );
+    let output = nearslot(&["validate", "disksim", word(&own)]);
+    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    assert!(
+        told(&output).contains("beyond the limits"),
+        "{}",
+        told(&output)
+    );
+    assert!(
+        given(&output).contains("fcfs_random4k_real"),
+        "{}",
+        given(&output)
+    );
+}
+
 /// Quantiles rise, and lie within their intervals.
 fn check_times(times: &Value) {
     let at = |key: &str| times[key].as_f64().expect("a number");

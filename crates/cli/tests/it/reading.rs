@@ -183,13 +183,27 @@ fn a_file_that_is_named_twice_is_named() {
     assert!(nearslot(&words).status.success());
     let output = nearslot(&["inspect", word(&schedule), word(&schedule)]);
     refused(&output, 2, &["is the same file as"]);
+    let output = std::process::Command::new(assert_cmd::cargo::cargo_bin("nearslot"))
+        .args(["inspect", "-", word(&trace)])
+        .stdin(std::fs::File::open(&trace).expect("it is there"))
+        .output();
+    let output = output.expect("the command starts");
+    refused(
+        &output,
+        2,
+        &[word(&trace), "is the same file as standard input"],
+    );
     let text = "drive = 'null'\n[trace]\nfiles = ['trace.csv', './trace.csv']";
     let scenario = desk.file("s.toml", text);
     let output = nearslot(&["run", word(&scenario)]);
     refused(&output, 3, &[word(&scenario), "is the same file as"]);
-    // Two files of one set are one set.
-    std::fs::copy(&schedule, desk.path("s.blktrace.1")).expect("a copy");
+    // Two files of one set are one set, but for two names of one file.
     let other = desk.path("./s.blktrace.1");
+    std::fs::hard_link(&schedule, &other).expect("a link");
+    let output = nearslot(&["inspect", word(&schedule)]);
+    refused(&output, 2, &["s.blktrace.1 is the same file as"]);
+    std::fs::remove_file(&other).expect("the link");
+    std::fs::copy(&schedule, &other).expect("a copy");
     let found = json(&["inspect", word(&schedule), word(&other)]);
     assert_eq!(found["files"].as_array().map(Vec::len), Some(2));
 }
