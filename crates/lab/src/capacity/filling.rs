@@ -69,3 +69,20 @@ fn collecting(rounds: f64, requests: u64) -> String {
         number(rounds)
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_requests_are_wanted_that_flash_collects_twice() {
+        let half = collecting(0.5, 4_000);
+        assert!(half.contains("has collected 0.500 blocks"), "{half}");
+        assert!(
+            half.ends_with("before there are about 16,000 requests"),
+            "{half}"
+        );
+        let none = collecting(0.0, 4_000);
+        assert!(none.ends_with("before there are more requests"), "{none}");
+    }
+}

@@ -240,6 +240,11 @@ fn where_copies_are_written_later_nobody_knows_when_caches_are_full() {
     let mut levels = cached(fills, [0; LEVELS], Some(800));
     let full_after = |levels: &Levels| levels.filling(false).unwrap().full_after;
     assert_eq!(full_after(&levels), Some(8_000));
+    // Of these requests half are reads.
+    for level in &mut levels.noted {
+        level.owed.of = level.came / 2;
+    }
+    assert_eq!(full_after(&levels), Some(8_000));
     for level in &mut levels.noted {
         level.owed.later = true;
     }

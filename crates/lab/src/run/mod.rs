@@ -718,7 +718,51 @@ pub(crate) fn trace_info(trace: &LoadedTrace, configs: &[&serde_json::Value]) ->
 
 #[cfg(test)]
 mod tests {
+    use nearslot_core::io::{Command, DriveDone, Unwritten};
+
     use super::*;
+
+    /// A drive that came round so often, in thousandths, if it does anything in rounds.
+    struct Round(Option<u64>);
+
+    impl Drive for Round {
+        fn submit(&mut self, _now: Instant, _command: &Command) {}
+
+        fn next_event(&self) -> Option<Instant> {
+            None
+        }
+
+        fn advance(&mut self, _now: Instant) -> Option<DriveDone> {
+            None
+        }
+
+        fn volatile(&self, _now: Instant, _out: &mut Vec<Unwritten>) {}
+
+        fn rounds_permille(&self) -> Option<u64> {
+            self.0
+        }
+    }
+
+    /// Of an array the drive counts that did least: others beside it may do nothing of the kind. A run that ended early would have gone on like that.
+    #[test]
+    fn rounds_are_those_of_the_drive_that_did_least_in_a_whole_run() {
+        let of = |drives: &[Option<u64>], requests| {
+            let drive = |rounds: &Option<u64>| Box::new(Round(*rounds)) as Box<dyn Drive>;
+            let drives: Vec<Box<dyn Drive>> = drives.iter().map(drive).collect();
+            let window = Window {
+                requests: 4_000,
+                warmup: 0,
+            };
+            let run = Run {
+                requests,
+                ..Run::default()
+            };
+            rounds(&drives, window, &run)
+        };
+        assert_eq!(of(&[None, Some(3_000), Some(500)], 4_000), Some(0.5));
+        assert_eq!(of(&[Some(500)], 1_000), Some(2.0));
+        assert_eq!(of(&[None], 4_000), None);
+    }
 
     #[test]
     fn a_burst_that_a_run_did_not_come_to_is_not_told() {
