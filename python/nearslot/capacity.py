@@ -9,12 +9,13 @@ from typing import Any, Literal, Unpack
 
 import msgspec
 
-from . import _native
+from . import _native, arguments
+from .arguments import finite, maybe, text, texts
 from .errors import InputError, Interrupted
 from .frames import FrameFile, told
 from .results import TraceInfo
-from .running import check_reading, gridded, scenario_file, vary_words
-from .scenario import Files, Reading, Scenario, Settings
+from .running import check_reading, gridded, jobs_of, scenario_file, vary_words
+from .scenario import Files, Reading, Scenario, Settings, reading_of
 from .warning import Warning  # noqa: A004 (the engine's word for it)
 
 
@@ -244,7 +245,7 @@ class Capacity:
             ConfigError: The file exists, or was read.
             InputError: It cannot be written.
         """
-        self._native.html(os.fspath(path), force)
+        self._native.html(arguments.path("path", path), arguments.flag("force", force))
 
     def __str__(self) -> str:
         """The text of the command."""
@@ -300,11 +301,11 @@ def capacity(
             frames=[(file, file.frame) for file in files if isinstance(file, FrameFile)],
             given=given,
             vary=[(key, vary_words(key, values)) for key, values in varied.items()],
-            slo=[slo] if isinstance(slo, str) else [*slo],
-            find=find,
-            resolution_percent=resolution_percent,
-            reading=reading or Reading(),
-            jobs=jobs,
+            slo=texts("slo", slo, 'objectives as words, as "read p99 < 20 ms"'),
+            find=maybe(text, "find", find),
+            resolution_percent=finite("resolution_percent", resolution_percent),
+            reading=reading_of(reading),
+            jobs=jobs_of(jobs),
         )
     except InputError as error:
         raise told(error, files) from None

@@ -10,7 +10,8 @@ from typing import Literal
 
 import msgspec
 
-from . import _native
+from . import _native, arguments
+from .arguments import flag, maybe, text, texts, whole
 from .errors import config_error
 from .opening import Opening
 from .scenario import Files, Reading
@@ -102,11 +103,25 @@ class HitRates:
             ConfigError: There is a file.
             InputError: It cannot be written.
         """
-        _native.hitrate_html(msgspec.json.encode(self).decode(), path=str(path), force=force)
+        _native.hitrate_html(
+            msgspec.json.encode(self).decode(),
+            path=arguments.path("path", path),
+            force=arguments.flag("force", force),
+        )
 
 
 # Made at import, for the reason given in results.py.
 _HIT_RATES = msgspec.json.Decoder(HitRates)
+
+_SIZE = 'words with a unit, as "1%", "512MiB" or "1000lines"'
+
+
+def _unit(unit: object) -> str:
+    return text("unit", unit) if isinstance(unit, str) else str(whole("unit", unit, least=1))
+
+
+def _sample(key: str, value: object) -> str:
+    return text(key, value, 'a share of the lines as a word, as "1%"')
 
 
 def hitrate(
@@ -152,6 +167,8 @@ def hitrate(
         ConfigError: An unknown cache, or a word that is none.
         KeyboardInterrupt: Ctrl-C.
     """
+    caches = texts("cache", cache, "names of caches, or name:knob=value")
+    sizes = None if size is None else texts("size", size, _SIZE)
     if seed is not None and sample is None:
         raise config_error("seed", seed, "beside sample, which it draws")
     opening = Opening.of(
@@ -165,13 +182,13 @@ def hitrate(
     with opening.naming_frames():
         found = _native.hitrate(
             opening,
-            caches=[cache] if isinstance(cache, str) else list(cache),
-            sizes=[size] if isinstance(size, str) else size and list(size),
-            unit=str(unit),
-            count=count,
-            sample=sample,
-            seed=1 if seed is None else seed,
-            per_request=per_request,
+            caches=caches,
+            sizes=sizes,
+            unit=_unit(unit),
+            count=text("count", count, "all or reads"),
+            sample=maybe(_sample, "sample", sample),
+            seed=1 if seed is None else whole("seed", seed, least=0),
+            per_request=flag("per_request", per_request),
         )
     rates = _HIT_RATES.decode(found)
     return dataclasses.replace(rates, files=opening.named(rates.files))

@@ -6,9 +6,10 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .errors import InputError, config_error
+from .arguments import maybe, text, whole
+from .errors import InputError
 from .frames import FrameFile, told
-from .scenario import Files, Reading, file_names, format_of
+from .scenario import Files, Reading, file_names, format_of, reading_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,18 +37,21 @@ class Opening:
         """The same for a trace as it was given.
 
         Raises:
-            ConfigError: No file, a format that does not go with it, or a limit that is none.
+            ConfigError: No file, a format that does not go with it, or an argument that is none.
         """
-        if limit is not None and limit < 1:
-            raise config_error("limit", limit, "a whole number from 1")
         files = file_names(trace)
+        from_, to, busiest = span
         return cls(
             files=files,
-            reading=reading or Reading(),
-            format=format_of(files, format),
-            device=device,
-            span=span,
-            limit=limit,
+            reading=reading_of(reading),
+            format=format_of(files, maybe(text, "format", format)),
+            device=maybe(text, "device", device),
+            span=(
+                maybe(text, "from", from_),
+                maybe(text, "to", to),
+                maybe(text, "busiest", busiest),
+            ),
+            limit=None if limit is None else whole("limit", limit, least=1),
         )
 
     @contextlib.contextmanager

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from . import _native
+from .arguments import maybe, text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +81,7 @@ def list_parts(kind: str | None = None) -> list[Part]:
     Raises:
         ConfigError: There is no such kind; it names the nearest.
     """
-    kinds = _PARTS.decode(_native.list_json(kind))
+    kinds = _PARTS.decode(_native.list_json(maybe(text, "kind", kind)))
     return [replace(part, kind=kind) for kind, parts in kinds.items() for part in parts]
 
 
@@ -90,4 +91,4 @@ def show(name: str) -> Part:
     Raises:
         ConfigError: There is no such part; it names the nearest.
     """
-    return _PART.decode(_native.show_json(name))
+    return _PART.decode(_native.show_json(text("name", name)))

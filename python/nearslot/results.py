@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import msgspec
 
-from . import _native
+from . import _native, arguments
 from .errors import ConfigError, InputError
 from .frames import Frame
 from .inspection import SpanRead
@@ -247,7 +247,7 @@ class Rows:
             ConfigError: The file exists, or was read for the runs.
             InputError: It cannot be written.
         """
-        self._native.save(os.fspath(path), force)
+        self._native.save(arguments.path("path", path), arguments.flag("force", force))
 
 
 class Results:
@@ -355,7 +355,7 @@ class Results:
             ConfigError: The file exists, or was read for the runs.
             InputError: It cannot be written.
         """
-        self._native.html(os.fspath(path), force)
+        self._native.html(arguments.path("path", path), arguments.flag("force", force))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """A new Arrow C stream, one row a run: the columns of ``--format csv``.

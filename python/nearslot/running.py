@@ -13,13 +13,14 @@ from typing import Literal, Unpack
 
 import msgspec
 
-from . import _native
+from . import _native, arguments
+from .arguments import flag, maybe, path, text, whole
 from .errors import ConfigError, InputError, Interrupted, config_error
 from .frames import FrameFile, told
 from .inspection import Inspection
 from .opening import Opening
 from .results import Outcome, Results
-from .scenario import Files, Reading, Scenario, Settings, word
+from .scenario import Files, Reading, Scenario, Settings, reading_of, word
 
 SCHEDULERS_DEFAULT = ("fcfs", "look", "mq-deadline", "satf")
 """Compared when nobody says what to compare.
@@ -71,7 +72,7 @@ def inspect(
         reading=reading,
     )
     with opening.naming_frames():
-        found = _native.inspect(opening, drive=drive)
+        found = _native.inspect(opening, drive=maybe(path, "drive", drive))
     inspection = _INSPECTION.decode(found)
     return dataclasses.replace(inspection, files=opening.named(inspection.files))
 
@@ -199,7 +200,7 @@ def gridded(
         ConfigError: There is no such setting, it is given twice, or there is no load.
     """
     one: dict[str, object] = {}
-    several: dict[str, Iterable[object]] = dict(vary or {})
+    several = arguments.settings("vary", vary)
     for key, value in settings.items():
         if key not in _SETTINGS:
             raise _unknown(key)
@@ -258,8 +259,17 @@ def _unknown(key: str) -> ConfigError:
 
 def check_reading(scenario: Scenario, reading: Reading | None) -> None:
     """Refuses settings of how a trace is read if there is no trace."""
-    if scenario.trace is None and reading not in (None, Reading()):
+    if reading_of(reading) != Reading() and scenario.trace is None:
         raise config_error("reading", repr(reading), "nothing for a load without a trace")
+
+
+def jobs_of(jobs: object) -> int | None:
+    """Runs at a time, if it is said; the engine knows how many are allowed.
+
+    Raises:
+        ConfigError: It is no whole number.
+    """
+    return None if jobs is None else whole("jobs", jobs, least=0)
 
 
 def scenario_of(load: Scenario | Files) -> Scenario:
@@ -301,14 +311,14 @@ def _simulate(
             frames=[(file, file.frame) for file in files if isinstance(file, FrameFile)],
             given=given,
             vary=[(key, vary_words(key, values)) for key, values in vary.items()],
-            baseline=baseline,
-            overload=overload,
+            baseline=maybe(text, "baseline", baseline),
+            overload=text("overload", overload, "stop or run"),
             piece=False,
-            reading=reading or Reading(),
-            jobs=jobs,
-            series=series,
-            requests=requests,
-            commands=commands,
+            reading=reading_of(reading),
+            jobs=jobs_of(jobs),
+            series=flag("series", series),
+            requests=flag("requests", requests),
+            commands=flag("commands", commands),
         )
     except InputError as error:
         raise told(error, files) from None
@@ -329,7 +339,7 @@ def _simulate(
 
 def vary_words(key: str, values: Iterable[object]) -> list[str]:
     """Values of a setting as the engine spells them."""
-    if isinstance(values, str):
+    if isinstance(values, str | bytes):
         raise config_error(f"vary {key}", repr(values), "a list of values")
     words = [word(f"vary {key}", value) for value in values]
     if not words:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+import reprlib
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 import tomli_w
 
-from . import _native
+from . import _native, arguments
 from ._kinds import KINDS, Parts, PartSettings, Words
+from .arguments import flag, is_file_name, is_utf8, maybe, text, whole
 from .errors import InputError, config_error
 from .frames import Frame, FrameFile
 
@@ -84,7 +86,9 @@ def word(key: str, value: object) -> str:
     """
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, int | str) or (isinstance(value, float) and math.isfinite(value)):
+    if isinstance(value, str):
+        return text(key, value)
+    if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return str(value)
     if isinstance(value, os.PathLike):
         return os.fspath(Path(value))
@@ -106,7 +110,10 @@ def part(name: str, /, **knobs: Knob) -> str:
     Raises:
         ConfigError: A value has no word, or has a ``:``, which parts knobs from each other.
     """
-    words = [name, *(f"{key}={word(f'{name}.{key}', value)}" for key, value in knobs.items())]
+    words = [
+        text("name", name),
+        *(f"{key}={word(f'{name}.{key}', value)}" for key, value in knobs.items()),
+    ]
     for piece in words:
         if ":" in piece:
             raise config_error(name, piece, "names and values without `:`")
@@ -139,6 +146,33 @@ class Reading:
     reorder_ms: int | None = None
     sort: bool = False
     strict: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuses what is of no use to the engine; the engine knows the words.
+
+        Raises:
+            ConfigError: A setting is of another type.
+        """
+        for key in ("columns", "time_unit", "fio_wait", "spread"):
+            maybe(text, key, getattr(self, key))
+        for key, least in (("block_size_bytes", 1), ("reorder_ms", 0)):
+            if getattr(self, key) is not None:
+                whole(key, getattr(self, key), least=least)
+        for key in ("sort", "strict"):
+            flag(key, getattr(self, key))
+
+
+def reading_of(reading: object) -> Reading:
+    """How files are read, as it was given.
+
+    Raises:
+        ConfigError: It is no `Reading`.
+    """
+    if reading is None:
+        return Reading()
+    if isinstance(reading, Reading):
+        return reading
+    raise config_error("reading", reprlib.repr(reading), "a nearslot.Reading")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,9 +239,17 @@ class Scenario(Parts):
 
     def __post_init__(self) -> None:
         """Refuses combinations that mean nothing."""
+        for key in self._plain:
+            value = getattr(self, key)
+            # What is None by itself has the engine's default.
+            if value is not None or self.__dataclass_fields__[key].default is not None:
+                word(key, value)
         if (self.trace is None) == (self.workload is None):
             both = "missing" if self.trace is None else "both"
             raise config_error("load", both, "a trace or a workload")
+        if not isinstance(self.workload, str | Mapping | None):
+            allowed = "a word, or a mapping with `name` and knobs"
+            raise config_error("workload", reprlib.repr(self.workload), allowed)
         if self.trace is not None:
             files = file_names(self.trace)
             object.__setattr__(self, "trace", files)
@@ -220,6 +262,12 @@ class Scenario(Parts):
                     f"nothing beside a workload, whose knobs are set as {self.workload}:KNOB=VALUE"
                 )
                 raise config_error(key, value, allowed)
+
+    @property
+    def _plain(self) -> list[str]:
+        """Settings that are words, numbers or flags."""
+        fields = (one.name for one in dataclasses.fields(self))
+        return [name for name in fields if name not in ("trace", "workload")]
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -248,7 +296,14 @@ class Scenario(Parts):
                 key.removesuffix("_"): value for key, value in given.items() if value is not None
             }
             tables["trace"] = {"files": list(self.files), **told}
-        return tomli_w.dumps(tables)
+        try:
+            toml = tomli_w.dumps(tables)
+            toml.encode("utf-8")
+        except (TypeError, ValueError) as error:
+            # Only a workload that is a mapping may have what no file can.
+            allowed = f"a mapping of words, numbers, lists and mappings ({error})"
+            raise config_error("workload", reprlib.repr(self.workload), allowed) from error
+        return toml
 
     def to_dict(self) -> dict[str, Any]:
         """The scenario as the engine reads it, every default spelled out.
@@ -271,9 +326,12 @@ class Scenario(Parts):
             ConfigError: Not TOML, an unknown key (with the nearest valid one), or a value that is
                 not allowed.
         """
+        toml = arguments.text("text", text, "the text of a scenario file")
+        if directory is not None:
+            directory = arguments.path("directory", directory)
         # The engine's own reading finds the mistakes.
-        read = _native.scenario_json(text, os.fspath(directory or ""))
-        table = tomllib.loads(text)
+        read = _native.scenario_json(toml, directory or "")
+        table = tomllib.loads(toml)
         settings = {key: value for key, value in table.items() if key != "trace"}
         for key in _PARTS:
             if isinstance(settings.get(key), Mapping):
@@ -300,11 +358,12 @@ class Scenario(Parts):
             InputError: It cannot be read.
             ConfigError: As `from_toml`.
         """
+        name = arguments.path("path", path)
         try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{os.fspath(path)}: {error}") from error
-        return cls.from_toml(text, directory=Path(path).parent)
+            text = Path(name).read_text(encoding="utf-8")
+        except (OSError, UnicodeError) as error:
+            raise InputError(f"{name}: {error}") from error
+        return cls.from_toml(text, directory=Path(name).parent)
 
 
 def file_names(files: Files) -> tuple[str, ...]:
@@ -314,12 +373,14 @@ def file_names(files: Files) -> tuple[str, ...]:
         ConfigError: There is none, a name is no name, or a frame is no trace.
     """
     several = [files] if isinstance(files, str | os.PathLike | Frame) else files
+    if not isinstance(several, Iterable):
+        raise config_error("trace", reprlib.repr(files), "paths of files, or data frames")
     names = tuple(_file_name(file) for file in several)
     if not names:
         raise config_error("trace", "[]", "at least one file, or -")
     for name in names:
         # TOML and JSON, in which scenarios and results live, have no other names.
-        if not name.isprintable() and not _is_utf8(name):
+        if not name.isprintable() and not is_utf8(name):
             raise config_error("trace", repr(name), "a file name in UTF-8")
     return names
 
@@ -328,8 +389,10 @@ def _file_name(file: File) -> str:
     if isinstance(file, Frame):
         return FrameFile.of(file)
     if isinstance(file, str | os.PathLike):
-        return os.fspath(file)
-    raise config_error("trace", repr(file), "paths of files, or data frames")
+        name = os.fspath(file)
+        if isinstance(name, str) and is_file_name(name):
+            return name
+    raise config_error("trace", reprlib.repr(file), "paths of files, or data frames")
 
 
 def format_of(files: Sequence[str], format: str | None) -> str | None:  # noqa: A002 (as there)
@@ -346,14 +409,6 @@ def format_of(files: Sequence[str], format: str | None) -> str | None:  # noqa: 
     if len(frames) < len(files):
         raise config_error("trace", "files beside data frames", "files, or data frames")
     return "csv"
-
-
-def _is_utf8(name: str) -> bool:
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _below(directory: str | os.PathLike[str] | None, file: str) -> str:

@@ -10,6 +10,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from .. import _native
+from ..arguments import finite, flag, text, whole
 from ..errors import config_error
 from .verdict import SEEDS_MOST, Check, ClaimVerdict, Kind
 
@@ -61,6 +62,16 @@ class Options:
 
     def __post_init__(self) -> None:
         """Refuses values that no run can have."""
+        for one in fields(self):
+            value, word = getattr(self, one.name), one.name.replace("_", "-")
+            if isinstance(one.default, bool):
+                flag(word, value)
+            elif isinstance(one.default, int):
+                whole(word, value, least=0)
+            elif isinstance(one.default, str):
+                text(word, value)
+            elif value is not None or one.default is not None:
+                finite(word, value)
         if self.requests < 1_000:
             raise config_error("requests", self.requests, "at least 1000")
         if not 1 <= self.seeds <= SEEDS_MOST:

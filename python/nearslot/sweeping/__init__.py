@@ -18,10 +18,10 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Unpack
 
-from .. import _native
+from .. import _native, arguments
 from ..errors import InputError, config_error
 from ..running import scenario_file
-from ..scenario import Files, Reading, Scenario, Settings
+from ..scenario import Files, Reading, Scenario, Settings, reading_of
 from .arrow import arrow_module
 from .executors import Client, opened
 from .grid import Grid
@@ -83,13 +83,16 @@ def sweep(
         Interrupted: Ctrl-C. Finished runs are kept, and are the exception's ``swept``. Runs that
             threads have under way end by themselves, and the program cannot end before.
     """
-    path = Path(out)
+    path = Path(arguments.path("out", out))
+    force = arguments.flag("force", force)
     arrow_module()
     if not path.parent.is_dir():
         raise InputError(f"{path.parent}: there is no such folder")
-    if runs_per_task is not None and runs_per_task < 1:
-        raise config_error("runs_per_task", runs_per_task, "a whole number from 1")
-    grid = Grid.of(load, vary, settings, reading or Reading())
+    if runs_per_task is not None:
+        runs_per_task = arguments.whole("runs_per_task", runs_per_task, least=1)
+    if not isinstance(progress, bool) and not callable(progress):
+        raise config_error("progress", repr(progress), "True, False, or a function of two numbers")
+    grid = Grid.of(load, vary, settings, reading_of(reading))
     rows = Rows(path.with_name(path.name + ".parts"), grid.keys)
     described = None if isinstance(load, Scenario) else scenario_file(load)
     inputs = [*grid.files, *([] if described is None else [described])]

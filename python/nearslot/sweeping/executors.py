@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Protocol
 
+from ..arguments import whole
 from ..errors import config_error
 
 _ALLOWED = (
@@ -30,8 +31,8 @@ def opened(executor: str | Executor | Client, workers: int | None) -> Iterator[E
     """The executor that was named; one made here is shut down here, after an error at once."""
     if workers is not None and not isinstance(executor, str):
         raise config_error("workers", workers, "nothing beside an executor of your own")
-    if workers is not None and workers < 1:
-        raise config_error("workers", workers, "a whole number from 1")
+    if workers is not None:
+        workers = whole("workers", workers, least=1)
     if isinstance(executor, Executor):
         yield executor
         return

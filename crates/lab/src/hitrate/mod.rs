@@ -193,6 +193,8 @@ pub fn hit_rates(
     question: &Question,
     control: &Control,
 ) -> Result<HitRates, RunError> {
+    refuse_none("cache", &question.caches)?;
+    refuse_none("size", &question.sizes)?;
     refuse_twice("cache", &question.caches)?;
     refuse_twice("size", &question.sizes)?;
     refuse_requests(question)?;
@@ -258,6 +260,14 @@ fn refuse_settings(cache: &PartConfig) -> Result<(), ConfigError> {
     let allowed = "left out here, where the size is asked apart and no time passes; a stack has it";
     let key = format!("{}.{key}", cache.name);
     Err(ConfigError::value(&key, &value.to_string(), allowed))
+}
+
+/// Refuses a question about nothing.
+fn refuse_none<T>(key: &str, given: &[T]) -> Result<(), ConfigError> {
+    match given {
+        [] => Err(ConfigError::value(key, "[]", "at least one value")),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses what is given twice.

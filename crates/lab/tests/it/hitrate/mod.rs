@@ -252,6 +252,37 @@ fn a_sample_is_as_near_as_it_says() {
 }
 
 #[test]
+fn a_question_about_nothing_is_refused() {
+    let path = trace("nothing", &[(1, 0, 4_096, 'R')]);
+    let mut question = Question {
+        caches: vec!["lru".parse().unwrap()],
+        sizes: vec!["1lines".parse().unwrap()],
+        leave_out: false,
+        unit: Unit::Page(4_096),
+        which: Which::All,
+        sample: None,
+        per_request: false,
+    };
+    let ask = |question: &Question| {
+        let how = OpenOptions::default();
+        let found = hit_rates(
+            std::slice::from_ref(&path),
+            &how,
+            question,
+            &Control::default(),
+        );
+        found.map_err(|error| error.to_string())
+    };
+    assert!(ask(&question).is_ok());
+    question.sizes.clear();
+    let told = ask(&question).unwrap_err();
+    assert_eq!(told, "size = [] (allowed: at least one value)");
+    question.caches.clear();
+    let told = ask(&question).unwrap_err();
+    assert_eq!(told, "cache = [] (allowed: at least one value)");
+}
+
+#[test]
 fn a_size_that_holds_everything_is_told() {
     let path = trace("few", &[(1, 0, 8_192, 'R'), (1, 0, 4_096, 'R')]);
     let found = asked(
