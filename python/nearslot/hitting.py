@@ -30,7 +30,8 @@ class CacheMisses:
         misses: Lines that were asked for and not there.
         miss_ratio: Of all that were asked for.
         knows_future: Whether it knows what will be asked for, as no cache that is used does.
-        off_by: How far the ratio of a sample may be off, at 95 %; None if all lines were looked at.
+        off_by: How far the ratio of a sample may be off, at 95 % or more; None if all lines were
+            looked at.
         missed_requests: Requests of which a page was missed; None if they were not counted.
         request_miss_ratio: Of all requests.
     """

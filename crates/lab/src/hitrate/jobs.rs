@@ -359,7 +359,8 @@ pub(super) fn part_of(line: Line) -> usize {
     (mix(u64::from(line.0)) % PARTS as u64) as usize
 }
 
-/// How far off the mean of these is, at 95 %.
+/// How far off the mean of these is, at 95 % if the sample is a small part of all lines, and at more if it is a large one: how much of what is
+/// asked about was seen does not enter.
 pub(super) fn half_width(values: &[f64; PARTS]) -> f64 {
     STUDENT_T * standard_error(values)
 }

@@ -121,7 +121,7 @@ pub struct Row {
     pub miss_ratio: f64,
     /// Whether it knows what will be asked for, as no cache that is used does.
     pub knows_future: bool,
-    /// How far the ratio of a sample may be off, at 95 %; none if all lines were looked at.
+    /// How far the ratio of a sample may be off, at 95 % or more; none if all lines were looked at.
     pub off_by: Option<f64>,
     /// Requests of which at least one page was missed; none if they were not counted.
     pub missed_requests: Option<u64>,

@@ -89,7 +89,7 @@ pub(super) fn facts(found: &HitRates) -> Vec<(&'static str, String)> {
     }
     if let Some(Sampled { share, lines, .. }) = &found.sample {
         let sample = format!(
-            "{} % of the lines, {lines}, with all their requests; numbers of lines and misses are estimates, ± is at 95 %",
+            "{} % of the lines, {lines}, with all their requests; numbers of lines and misses are estimates, ± is at 95 % or more",
             share * 100.0
         );
         facts.push(("looked at", sample));
