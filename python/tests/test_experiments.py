@@ -33,6 +33,20 @@ def test_every_experiment_is_listed_with_its_source(capsys: pytest.CaptureFixtur
     assert "FAST 2002" in listed
 
 
+def test_help_says_what_each_study_has_where_nothing_is_asked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    for study in STUDIES:
+        if (requests := study.options.asked().get("requests")) is not None:
+            of = told[told.index("requests of each run") :]
+            ours = next(part for part in of[: of.index("]")].split(";") if study.name in part)
+            assert f"{requests.default} for" in ours
+    assert "first seed [1]" in told
+
+
 def test_a_study_stands_for_its_experiments() -> None:
     assert {one.name for _, one in find(["eager-writing"])} == {
         name for name in EXPERIMENTS if name.startswith("ew-")

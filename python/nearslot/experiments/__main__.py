@@ -201,9 +201,25 @@ def _parser(studies: Sequence[Study[Any]]) -> argparse.ArgumentParser:
     run.add_argument("--force", action="store_true", help="replace files that exist in DIR")
     asked = {key: one for study in studies for key, one in study.options.asked().items()}
     for key, one in asked.items():
-        told = one.metadata["told"] + ("" if one.default is None else f" [{one.default}]")
+        told = one.metadata["told"] + _defaults(key, studies).replace("%", "%%")
         run.add_argument(f"--{key.replace('_', '-')}", type=one.metadata["read"], help=told)
     return parser
+
+
+def _defaults(key: str, studies: Iterable[Study[Any]]) -> str:
+    """What an option is when it is left out: in each study, where they differ."""
+    names: dict[object, list[str]] = {}
+    for study in studies:
+        if key in study.options.asked():
+            names.setdefault(study.options.asked()[key].default, []).append(study.name)
+    if set(names) <= {None, ""}:
+        return ""
+    if len(names) == 1:
+        return f" [{next(iter(names))}]"
+    told = (
+        f"{value} for {', '.join(of)}" for value, of in names.items() if value not in (None, "")
+    )
+    return f" [{'; '.join(told)}]"
 
 
 if __name__ == "__main__":
