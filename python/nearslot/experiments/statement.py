@@ -86,6 +86,14 @@ def carry_out(experiment: Experiment[Asked], options: Asked) -> tuple[list[Claim
         replace(claim, seeds=extended.get(claim.id, options.seeds))
         for claim in _claims(experiment, options, table)
     ]
+    if extended:
+        more = f"points of claims that were undecided have up to {max(extended.values())} seeds"
+        claims = [
+            claim
+            if claim.verdict is not None
+            else replace(claim, note="; ".join(filter(None, (claim.note, more))))
+            for claim in claims
+        ]
     return claims, table.rows
 
 

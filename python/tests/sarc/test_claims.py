@@ -22,7 +22,14 @@ from nearslot.experiments.sarc import (
     workload,
 )
 from nearslot.experiments.sarc.published import TABLE
-from nearslot.experiments.sarc.setup import BOTTOM, CONFIGURATIONS, POLICIES, SARC, TOP
+from nearslot.experiments.sarc.setup import (
+    BOTTOM,
+    CONFIGURATIONS,
+    POLICIES,
+    QUICK_LOADS,
+    SARC,
+    TOP,
+)
 from nearslot.experiments.table import Row, Table
 
 TOP_IOPS = {of.name: of.top_iops for of in CONFIGURATIONS}
@@ -81,6 +88,8 @@ def of_sizes() -> list[Row]:
                             "size": size,
                             "=read_ms": sarc * (1 + behind),
                             "=sequence_misses": max(0.0, 100.0 - 2 * size),
+                            "=sequences": size / 100,
+                            "=staged": 100.0 + size,
                         }
                     )
     return rows
@@ -114,7 +123,7 @@ def of_load() -> list[Row]:
 def of_saturation() -> list[Row]:
     sustained = {"CS": (800, 900, 960), "CI": (420, 400, 440)}
     return [
-        {"configuration": name, "policy": policy, "=sustained_bsu": bsu}
+        {"configuration": name, "policy": policy, "=sustained_bsu": bsu, "=written_buffers": 20.0}
         for name, all_of in sustained.items()
         for policy, bsu in zip(POLICIES, all_of, strict=True)
     ]
@@ -124,8 +133,8 @@ def of_variants() -> list[Row]:
     names = [sensitivity.BASE, "bottom_percent=0.5", "threshold=3"]
     names += [f"{sensitivity.CACHE} {size}" for size in sensitivity.SIZES]
     return [
-        {**row, "variant": name}
-        for name in names
+        {**row, "variant": name, "=staged": row["=staged"] * (1 + at / 100)}
+        for at, name in enumerate(names)
         for row in of_table()
         if row["load"] in sensitivity.LOADS
     ]
@@ -144,7 +153,7 @@ def of_neighbours() -> list[Row]:
     """Loads as published beside that of STOW; SIEVE a little behind."""
     sustained = dict(zip(neighbours.BUFFERS, (1.0, 1.39, 1.70, 1.96), strict=True))
     rows: list[Row] = [
-        {"of": "buffers", "policy": name, "=sustained_bsu": 60 / less}
+        {"of": "buffers", "policy": name, "=sustained_bsu": 60 / less, "=written_buffers": 20.0}
         for name, less in sustained.items()
     ]
     for mix in neighbours.MIXES:
@@ -263,6 +272,63 @@ def test_runs_that_fill_no_write_buffer_decide_nothing() -> None:
     assert found.verdict is ClaimVerdict.UNTESTABLE
 
 
-@pytest.mark.parametrize("name", ["E01", "E02", "E03"])
+@pytest.mark.parametrize("name", ["N04", "B15", "B16s"])
+def test_runs_of_which_a_write_buffer_holds_most_decide_nothing(name: str) -> None:
+    """All buffers take the same load then, which says nothing of their policies."""
+
+    def short(rows: list[Row]) -> None:
+        leveled("sustained_bsu", 65.2)(rows)
+        leveled("written_buffers", 1.8)(rows)
+
+    found = CLAIMS.judged(name, short)
+    assert found.verdict is ClaimVerdict.UNTESTABLE
+    assert "they write 1.8 times what a buffer holds" in found.checks[0].told()
+
+
+OF_CACHES = [
+    *("A07", "A16", "A18", "B01", "B01o", "B02", "B02o", "B03", "B04", "B05", "B06", "B07"),
+    *("B08", "B09", "B10", "B11", "B12", "B13", "B14", "B17", "C02", "C03", "C05", "D02", "E01"),
+    *("E02", "E03", "E04", "E04b", "E05", "SCALEo"),
+]
+
+
+@pytest.mark.parametrize("name", OF_CACHES)
 def test_runs_that_cannot_fill_the_cache_decide_nothing(name: str) -> None:
-    assert CLAIMS.judged(name, leveled("sequences", 0.0)).verdict is ClaimVerdict.UNTESTABLE
+    found = CLAIMS.judged(name, leveled("sequences", 0.0))
+    assert found.verdict is ClaimVerdict.UNTESTABLE
+    assert all("too short to fill" in check.told() for check in found.checks)
+
+
+@pytest.mark.parametrize("name", [one for one in OF_CACHES if one not in ("E02", "E03")])
+def test_runs_that_all_stage_the_same_decide_nothing(name: str) -> None:
+    """Caches that were filled at the very end did the same until then."""
+    found = CLAIMS.judged(name, leveled("staged", 1.0))
+    assert found.verdict is ClaimVerdict.UNTESTABLE
+
+
+def test_that_one_cache_is_filled_is_enough() -> None:
+    found = CLAIMS.judged("B13", scaled("sequences", 0.0, policy=TOP))
+    assert found.verdict is ClaimVerdict.HOLDS
+
+
+def test_variants_of_which_nothing_is_seen_are_told_so() -> None:
+    told = CLAIMS.judged("SC", scaled("sequences", 0.0, variant="threshold=3")).told
+    assert "of 20 signs as published, 4 not seen, as caches were hardly filled" in told
+    line = next(line for line in told.splitlines() if "threshold=3:" in line)
+    assert line.count(" not seen") == 4
+    assert "%" not in line
+
+
+def test_a_load_that_was_not_run_decides_nothing() -> None:
+    def quick(rows: list[Row]) -> None:
+        rows[:] = [row for row in rows if row["load"] in QUICK_LOADS]
+
+    found = CLAIMS.judged("C05", quick)
+    assert found.verdict is ClaimVerdict.UNTESTABLE
+    assert "no run has 90 % of the top load" in found.checks[0].told()
+
+
+def test_a_response_that_nobody_reaches_moves_no_curve() -> None:
+    found = CLAIMS.judged("B16", leveled("overall_ms", 5.0))
+    assert found.verdict is ClaimVerdict.UNTESTABLE
+    assert "neither reaches twice the response" in found.checks[0].told()

@@ -14,7 +14,8 @@ from ..table import Cell, Row, Table
 from ..verdict import Check, Kind, above, missing
 from . import mixes
 from .options import Options
-from .setup import highest, write_buffer
+from .points import unwritten
+from .setup import MIB, PAGE_BYTES, WRITTEN, highest, write_buffer
 
 BUFFERS = ("stow", "lrw", "wow", "cscan")
 """The one that takes most load first, as published."""
@@ -23,6 +24,7 @@ DISKS, ARRAYS, STRIP_KIB = 5, 2, 64
 """Of 4+P; several arrays, as a step of the load is then a fraction of what one takes."""
 BUFFER_MIB = 128
 """Of an array: 32K pages."""
+BUFFER_PAGES = ARRAYS * BUFFER_MIB * MIB // PAGE_BYTES
 HIGHEST = 128
 """No array takes so many BSU."""
 OVERFLOWS = 0.01
@@ -69,17 +71,23 @@ def _loaded(options: Options, buffer: str, bsu: int, seed: int) -> Scenario:
 
 def _sustained(options: Options, buffer: str, seeds: Sequence[int]) -> list[Row]:
     """The highest load at which hardly any write waits."""
+    written: dict[tuple[int, int], float] = {}
 
     def overflows(bsu: int, seed: int) -> bool:
         one = _loaded(options, buffer, bsu, seed)
         (run,) = compare(one, vary={"seed": [seed]}, series=False, overload="run").runs
-        written = sum(each.requests for each in run.stream_responses if each.op == "write")
-        return run.measures["buffer"]["waited_writes"] > OVERFLOWS * written
+        counts = run.measures["buffer"]
+        written[bsu, seed] = counts["written_pages"] / BUFFER_PAGES
+        writes = sum(each.requests for each in run.stream_responses if each.op == "write")
+        return counts["waited_writes"] > OVERFLOWS * writes
 
-    return [
-        {"seed": seed, SUSTAINED: highest(partial(overflows, seed=seed), 1, HIGHEST * ARRAYS)}
-        for seed in seeds
-    ]
+    found = []
+    for seed in seeds:
+        bsu = highest(partial(overflows, seed=seed), 1, HIGHEST * ARRAYS)
+        # The lowest load is not run.
+        told = {WRITTEN: written[bsu, seed]} if (bsu, seed) in written else {}
+        found.append({"seed": seed, SUSTAINED: bsu, **told})
+    return found
 
 
 def _mixed(options: Options, mix: str, cache: str, seeds: Sequence[int]) -> list[Row]:
@@ -107,6 +115,8 @@ def order(table: Table) -> Found:
     most = max(row[SUSTAINED] for row in table.rows if SUSTAINED in row)
     if most >= HIGHEST * ARRAYS - 1:
         return Found([missing("runs are too short to fill a buffer")])
+    if (short := unwritten(table)) is not None:
+        return Found([short])
     checks = []
     for more, less in pairwise(BUFFERS):
         ahead = table.lead(SUSTAINED, {"policy": more}, {"policy": less})

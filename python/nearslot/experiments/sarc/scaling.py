@@ -13,7 +13,7 @@ from ..statement import Found, Statement
 from ..table import Cell, Table
 from ..verdict import Check, Kind, within
 from .options import OF_SYSTEM, Options
-from .points import lead
+from .points import lead, unless_unfilled
 from .setup import BOTTOM, CONFIGURATIONS, POLICIES, SARC, TOP, Configuration, cache_of, cell
 from .table2 import OVERALL
 
@@ -70,7 +70,11 @@ def leads_alike(table: Table) -> Found:
             ]
             moved = table.each(lambda a, b, c, d: a / b - c / d, *pairs)
             what = f"how far {other} is behind SARC, large less small, {of.name}"
-            checks.append(Check(what, moved, within(-LEADS_WITHIN, LEADS_WITHIN)))
+            found = Check(what, moved, within(-LEADS_WITHIN, LEADS_WITHIN))
+            for pair in (moved.needs[:2], moved.needs[2:]):
+                if found.found is not None:
+                    found = unless_unfilled(table, found, *pair)
+            checks.append(found)
             parts = (table.only(part=part) for part in (LARGE, SMALL))
             leads = (lead(rows, OVERALL, other, SARC, of, LOAD) for rows in parts)
             told.append(f"{other}, {of.name}: " + ", ".join(f"{one.value:+.1%}" for one in leads))

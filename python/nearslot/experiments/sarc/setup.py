@@ -29,6 +29,13 @@ LOADS = (10, 50, 80, 90, 95, 100)
 QUICK_LOADS = (10, 80, 100)
 """In percent of the top load."""
 SETTLED = "40%"
+SHARE = "sequences"
+"""The share of a cache that sequences have; 0 until the cache is full."""
+STAGED = "staged"
+WRITTEN = "written_buffers"
+"""What is written of a run, in sizes of its write buffer."""
+FILLS = 4
+"""So many of these at least, where a buffer is asked how much load it takes."""
 
 
 @dataclass(frozen=True)
@@ -174,6 +181,7 @@ def numbers(options: Options, of: Configuration, run: Run) -> dict[str, float | 
     rate = options.scale / run.duration_s
     pages = of.cache_pages(options)
     bottom_pages = pages * options.bottom_percent / 100
+    buffer_pages = pages * options.nvs_percent / 100
     # It has none where nothing left the cache: then no list was ever bounded.
     held = cache.get("sequence_mean_pages", 0)
     return {
@@ -185,18 +193,19 @@ def numbers(options: Options, of: Configuration, run: Run) -> dict[str, float | 
         "power": iops / run.response_ms.mean,
         "utilisation": run.utilisation,
         "read_hits": cache["read_hits"] / (cache["read_hits"] + cache["read_misses"]),
-        "staged": rate * cache["staged_pages"] / TRACK_PAGES,
+        STAGED: rate * cache["staged_pages"] / TRACK_PAGES,
         "staged_ahead": rate * prefetch["ahead_pages"] / TRACK_PAGES,
         "wasted": prefetch["wasted_pages"] / max(1, prefetch["ahead_pages"]),
         "sequence_misses": rate * cache["sequence_misses"],
         "rest_bottom_hits": rate * cache["rest_bottom_hits"],
-        "sequences": held / pages,
+        SHARE: held / pages,
         "ratio": 2
         * cache["sequence_misses"]
         * bottom_pages
         / max(1, held)
         / max(1, cache["rest_bottom_hits"]),
         "waited": buffer["waited_writes"] / written,
+        WRITTEN: buffer["written_pages"] / buffer_pages,
     }
 
 
