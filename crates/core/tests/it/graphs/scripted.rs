@@ -1,6 +1,6 @@
 //! Single words of plans, each said by a placement that says nothing else: what the stack makes of it.
 
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 use nearslot_core::contract::{Drives, Placement, Shape};
 use nearslot_core::ids::DriveId;
@@ -31,12 +31,12 @@ enum Told {
 struct Scripted {
     plan: fn(&Request, &mut Plan),
     done: fn(Tag, &DriveDone, &mut Plan),
-    told: Arc<Mutex<Vec<Told>>>,
+    told: Sender<Told>,
 }
 
 impl Scripted {
     fn hears(&self, told: Told) {
-        self.told.lock().expect("one thread").push(told);
+        self.told.send(told).expect("the test listens");
     }
 }
 
@@ -93,24 +93,22 @@ struct Stage {
     started: Vec<(DriveId, Command, Origin)>,
     recalled: Vec<StepNumber>,
     replies: Vec<(u64, Status)>,
-    told: Arc<Mutex<Vec<Told>>>,
+    hears: Receiver<Told>,
+    told: Vec<Told>,
 }
 
 impl Stage {
     fn new(plan: fn(&Request, &mut Plan), done: fn(Tag, &DriveDone, &mut Plan)) -> Stage {
-        let told = Arc::default();
-        let place = Scripted {
-            plan,
-            done,
-            told: Arc::clone(&told),
-        };
+        let (told, hears) = channel();
+        let place = Scripted { plan, done, told };
         Stage {
             stack: Stack::new(Box::new(place), lanes(3)),
             running: [None; 3],
             started: Vec::new(),
             recalled: Vec::new(),
             replies: Vec::new(),
-            told,
+            hears,
+            told: Vec::new(),
         }
     }
 
@@ -133,6 +131,7 @@ impl Stage {
                 other => panic!("{other:?}"),
             }
         }
+        self.told.extend(self.hears.try_iter());
         self.stack.audit();
     }
 
@@ -159,12 +158,8 @@ impl Stage {
         self.input(Input::Done(DriveId(drive), done));
     }
 
-    fn told(&self) -> Vec<Told> {
-        self.told.lock().expect("one thread").clone()
-    }
-
     fn skipped(&self) -> Vec<Told> {
-        let told = self.told().into_iter();
+        let told = self.told.iter().copied();
         told.filter(|told| !matches!(told, Told::Idle(_))).collect()
     }
 }
@@ -343,7 +338,7 @@ fn of_alternatives_that_never_start_each_is_told() {
     stage.ends(0, FAILED);
     assert_eq!(stage.replies, [(1, FAILED)]);
     let [Told::Withdrawn(one), Told::Skipped(other)] = stage.skipped()[..] else {
-        panic!("{:?}", stage.told());
+        panic!("{:?}", stage.told);
     };
     assert_ne!(one, other, "the last one stands for both");
     assert_eq!(stage.started.len(), 1, "the read alone");
@@ -359,9 +354,9 @@ fn a_drive_with_less_to_do_is_asked_what_it_does_in_spare_time() {
     };
     let mut stage = Stage::new(plan, nothing);
     stage.submit(1, Op::Write, false);
-    let before = stage.told().len();
+    let before = stage.told.len();
     stage.ends(0, FAILED);
-    let since = stage.told().split_off(before);
+    let since = stage.told.split_off(before);
     let skipped = since.iter().position(|told| *told == Told::Skipped(Tag(2)));
     let asked = since
         .iter()
