@@ -1,8 +1,9 @@
 //! Finds out which source the program is compiled from, so that every result can name it.
 //!
-//! `NEARSLOT_BUILD` is the commit, as git spells it. `-changed` follows if what is compiled differs from the commit. It is
-//! `unknown` where git knows nothing of the source: in an archive, or in a folder within another repository. Only what the
-//! compiler reads counts as changed, so text and tests may differ from the commit.
+//! `NEARSLOT_BUILD` is the commit, as git spells it. `-changed` follows if what is compiled differs
+//! from the commit. It is `unknown` where git knows nothing of the source: in an archive, or in a
+//! folder within another repository. Only what the compiler reads counts as changed, so text and
+//! tests may differ from the commit.
 //!
 //! It stands in the topmost crate, as a new commit compiles this one again and none below it.
 
@@ -47,7 +48,8 @@ fn commit(root: &Path) -> Option<String> {
     same.then(|| git(root, &["rev-parse", "--verify", "HEAD"]))?
 }
 
-/// What says that the source or its commit is another one now. What is not there is left out: Cargo would start over at every build.
+/// What says that the source or its commit is another one now. What is not there is left out: Cargo
+/// would start over at every build.
 pub(crate) fn watched(root: &Path) -> Vec<PathBuf> {
     let mut paths = vec![root.join("Cargo.toml"), root.join("Cargo.lock")];
     let crates = fs::read_dir(root.join("crates")).into_iter().flatten();
@@ -55,7 +57,8 @@ pub(crate) fn watched(root: &Path) -> Vec<PathBuf> {
         paths.extend(["Cargo.toml", "build.rs", "src"].map(|name| folder.path().join(name)));
     }
     if commit(root).is_some() {
-        // Its journal grows with every commit and switch. Where git keeps none, the branch itself has to be watched.
+        // Its journal grows with every commit and switch. Where git keeps none, the branch itself
+        // has to be watched.
         let journal = git_path(root, "logs/HEAD").filter(|path| path.exists());
         let branch = git(root, &["rev-parse", "--symbolic-full-name", "HEAD"]);
         let kept = match journal {

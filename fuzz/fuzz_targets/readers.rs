@@ -1,6 +1,8 @@
-//! Every trace decoder under libFuzzer: `cargo +nightly fuzz run readers fuzz/corpus/readers crates/trace/tests/data/traces`.
+//! Every trace decoder under libFuzzer: `cargo +nightly fuzz run readers fuzz/corpus/readers
+//! crates/trace/tests/data/traces`.
 //!
-//! The first byte picks the format, the second how the rest is cut; the laws are those of the ten-second test.
+//! The first byte picks the format, the second how the rest is cut; the laws are those of the
+//! ten-second test.
 
 #![no_main]
 

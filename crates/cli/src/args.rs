@@ -1,4 +1,5 @@
-//! The command line: what can be said, with examples. What is said here is checked by the laboratory.
+//! The command line: what can be said, with examples. What is said here is checked by the
+//! laboratory.
 
 use std::path::PathBuf;
 
@@ -54,7 +55,8 @@ pub(crate) enum Command {
   nearslot compare scenario.toml --vary drive=seagate-cheetah-9lp,modern-20tb
   nearslot compare --workload iometer --vary depth=1,4,16,64 --sched look,satf")]
     Compare(CompareArgs),
-    /// Find how much a drive can take before an objective fails: the highest speed, rate or depth, or the fewest drives
+    /// Find how much a drive can take before an objective fails: the highest speed, rate or depth,
+    /// or the fewest drives
     #[command(after_help = "Examples:
   nearslot capacity mytrace.blktrace.0 --slo 'read p99 < 20 ms'
   nearslot capacity mytrace.csv --slo 'read p99 < 20 ms and write mean < 5 ms' --sched mq-deadline,satf --html capacity.html
@@ -115,8 +117,8 @@ pub(crate) struct ReadArgs {
     /// Only the first N requests (of the span, if there is one)
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(crate) limit: Option<u64>,
-    /// Columns of a CSV without a telling header, by number or by the header's own names (see `nearslot show csv`):
-    /// ts=5:us,op=2:R/W,offset=3:bytes,len=nbytes:bytes,dev=1
+    /// Columns of a CSV without a telling header, by number or by the header's own names (see
+    /// `nearslot show csv`): ts=5:us,op=2:R/W,offset=3:bytes,len=nbytes:bytes,dev=1
     #[arg(long, value_name = "SPEC")]
     pub(crate) columns: Option<String>,
     /// Unit of times where the format leaves it open
@@ -131,7 +133,8 @@ pub(crate) struct ReadArgs {
     /// What is done with time stamps coarser than 1 ms [default: even]
     #[arg(long, value_name = "HOW")]
     pub(crate) spread: Option<SpreadWord>,
-    /// How far requests may be out of order behind the first 131,072, in milliseconds [default: 1000]
+    /// How far requests may be out of order behind the first 131,072, in milliseconds [default:
+    /// 1000]
     #[arg(long, value_name = "MS", value_parser = whole, allow_negative_numbers = true)]
     pub(crate) reorder_ms: Option<u64>,
     /// Sort the whole trace first, however far out of order (long ones through temporary files)
@@ -263,7 +266,8 @@ pub(crate) struct InspectArgs {
     /// Warn of addresses beyond this drive
     #[arg(long, value_name = "DRIVE")]
     pub(crate) drive: Option<String>,
-    /// Also write a self-contained HTML page: load and addresses over time, sizes, gaps, and what a cache would hold
+    /// Also write a self-contained HTML page: load and addresses over time, sizes, gaps, and what a
+    /// cache would hold
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
@@ -291,7 +295,8 @@ pub(crate) struct HitrateArgs {
         default_value = "lru,arc,sieve,s3_fifo,optimal"
     )]
     pub(crate) cache: Vec<String>,
-    /// Sizes: shares of what the trace asks for, bytes or lines, as 1%, 512MiB, 1000lines [default: 0.1%,1%,10%, those that are large enough]
+    /// Sizes: shares of what the trace asks for, bytes or lines, as 1%, 512MiB, 1000lines [default:
+    /// 0.1%,1%,10%, those that are large enough]
     #[arg(
         long,
         value_name = "SIZES",
@@ -319,7 +324,8 @@ pub(crate) struct HitrateArgs {
     /// Draws the sample; another one draws other lines
     #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "sample")]
     pub(crate) seed: u64,
-    /// How to print it: table, json, csv, parquet [default: as the name of --output ends, else table]
+    /// How to print it: table, json, csv, parquet [default: as the name of --output ends, else
+    /// table]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
     /// Write it to this file instead of standard output
@@ -355,18 +361,21 @@ pub(crate) struct ScenarioArgs {
     /// A synthetic load instead of a trace: name or name:knob=value (see `nearslot list workloads`)
     #[arg(long, value_name = "WORKLOAD", conflicts_with = "input")]
     pub(crate) workload: Option<String>,
-    /// The drive: a name of the catalog or the path of a drive's TOML file [default: auto, the smallest disk of the catalog
-    /// that was sold since 2005 and holds the load]
+    /// The drive: a name of the catalog or the path of a drive's TOML file [default: auto, the
+    /// smallest disk of the catalog that was sold since 2005 and holds the load]
     #[arg(long, value_name = "DRIVE")]
     pub(crate) drive: Option<String>,
     #[command(flatten)]
     pub(crate) parts: PartArgs,
-    /// How large the caches are that --cache names: bytes, lines, or a share of what the trace asks for; several are compared
+    /// How large the caches are that --cache names: bytes, lines, or a share of what the trace asks
+    /// for; several are compared
     #[arg(long, value_name = "SIZE")]
     pub(crate) cache_size: Option<String>,
-    /// What a write may land in: free space on the track of its home, in its group, or anywhere on the disk, wherever that is quickest;
-    /// told is as each write of the trace says in its column `may_move`. Short for --place offering:within=... (see `nearslot show offering`), over the drives of --place linear, mirror or stripe. Several are
-    /// compared, also with the placement that would do without
+    /// What a write may land in: free space on the track of its home, in its group, or anywhere on
+    /// the disk, wherever that is quickest; told is as each write of the trace says in its column
+    /// `may_move`. Short for --place offering:within=... (see `nearslot show offering`), over the
+    /// drives of --place linear, mirror or stripe. Several are compared, also with the placement
+    /// that would do without
     #[arg(long, value_name = "track|group|disk|told")]
     pub(crate) offer: Option<String>,
     /// How arrivals are made of the trace: open, closed, dependent [default: open]
@@ -375,26 +384,28 @@ pub(crate) struct ScenarioArgs {
     /// Requests in flight in a closed replay [default: 16]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) depth: Option<String>,
-    /// In a closed replay, whether the request that an answer brings comes after or before the drive chooses its next
-    /// command: after leaves depth - 1 to choose from, before leaves depth [default: after]
+    /// In a closed replay, whether the request that an answer brings comes after or before the
+    /// drive chooses its next command: after leaves depth - 1 to choose from, before leaves depth
+    /// [default: after]
     #[arg(long, value_name = "WHEN")]
     pub(crate) refill: Option<String>,
     /// Divide arrival times by this [default: 1]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     pub(crate) speed: Option<String>,
-    /// What is done about addresses beyond the drive: none (an error), wrap, scale, truncate [default: none]
+    /// What is done about addresses beyond the drive: none (an error), wrap, scale, truncate
+    /// [default: none]
     #[arg(long, value_name = "HOW")]
     pub(crate) fit: Option<String>,
-    /// What is done about a long open load that offers clearly more than the drives can do: stop (before it is simulated), run
-    /// [default: stop]
+    /// What is done about a long open load that offers clearly more than the drives can do: stop
+    /// (before it is simulated), run [default: stop]
     #[arg(long, value_name = "HOW")]
     pub(crate) overload: Option<String>,
-    /// How several devices of a trace are placed: concat (one behind the other on the drive, or on the array of --place),
-    /// own-drives (each on a drive of its own)
+    /// How several devices of a trace are placed: concat (one behind the other on the drive, or on
+    /// the array of --place), own-drives (each on a drive of its own)
     #[arg(long, value_name = "HOW")]
     pub(crate) volumes: Option<String>,
-    /// Requests cut off the front: auto, a number, a share such as 5%, or those that come in a time such as 30s
-    /// [default: auto]
+    /// Requests cut off the front: auto, a number, a share such as 5%, or those that come in a time
+    /// such as 30s [default: auto]
     #[arg(long, value_name = "CUT", allow_hyphen_values = true)]
     pub(crate) warmup: Option<String>,
     /// Seed of everything random [default: 1]
@@ -410,7 +421,8 @@ pub(crate) struct ScenarioArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Results")]
 pub(crate) struct OutputArgs {
-    /// How to print the summary: table, json, csv, parquet [default: as the name of --output ends, else table]
+    /// How to print the summary: table, json, csv, parquet [default: as the name of --output ends,
+    /// else table]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
     /// Write the summary to this file instead of standard output
@@ -425,7 +437,8 @@ pub(crate) struct OutputArgs {
     /// Write one row per command of a drive to this Parquet file
     #[arg(long, value_name = "FILE")]
     pub(crate) commands: Option<PathBuf>,
-    /// Write the simulated schedule (queued, issued, completed) as a blktrace file for existing tools; one run only
+    /// Write the simulated schedule (queued, issued, completed) as a blktrace file for existing
+    /// tools; one run only
     #[arg(long, value_name = "FILE")]
     pub(crate) blktrace: Option<PathBuf>,
     #[command(flatten)]
@@ -461,11 +474,12 @@ pub(crate) struct CompareArgs {
     /// [default: fcfs,look,mq-deadline,satf, unless the scenario or --vary says otherwise]
     #[arg(long, value_name = "A,B,C")]
     pub(crate) sched: Option<String>,
-    /// Vary a key over values, every combination with the other --vary: depth=1,8,64, sched.fifo_batch=1,16
+    /// Vary a key over values, every combination with the other --vary: depth=1,8,64,
+    /// sched.fifo_batch=1,16
     #[arg(long, value_name = "KEY=A,B,C")]
     pub(crate) vary: Vec<String>,
-    /// Hold the others against this choice, named by its settings or their values: fcfs, sched=fcfs, "fcfs place=eager"
-    /// [default: the first]
+    /// Hold the others against this choice, named by its settings or their values: fcfs,
+    /// sched=fcfs, "fcfs place=eager" [default: the first]
     #[arg(long, value_name = "CHOICE")]
     pub(crate) baseline: Option<String>,
     /// Runs at a time [default: one per core]
@@ -480,11 +494,13 @@ pub(crate) struct CompareArgs {
 pub(crate) struct CapacityArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
-    /// What must hold: [read|write] mean|p50|p90|p95|p99|p99.9 < NUMBER us|ms|s; several joined by `and`, or given again
+    /// What must hold: [read|write] mean|p50|p90|p95|p99|p99.9 < NUMBER us|ms|s; several joined by
+    /// `and`, or given again
     #[arg(long, value_name = "OBJECTIVE", required = true)]
     pub(crate) slo: Vec<String>,
-    /// What to find: speed, rate, depth, drives (at most 256) [default: the speed of a timed replay, the rate of a synthetic load that has
-    /// one, the depth of a closed loop]. Of workloads, those that have the setting `requests` are taken
+    /// What to find: speed, rate, depth, drives (at most 256) [default: the speed of a timed
+    /// replay, the rate of a synthetic load that has one, the depth of a closed loop]. Of
+    /// workloads, those that have the setting `requests` are taken
     #[arg(long, value_name = "WHAT")]
     pub(crate) find: Option<String>,
     /// How far apart the settings are that are tried, in percent [default: 2%]
@@ -494,7 +510,8 @@ pub(crate) struct CapacityArgs {
     /// [default: fcfs,look,mq-deadline,satf, unless the scenario or --vary says otherwise]
     #[arg(long, value_name = "A,B,C")]
     pub(crate) sched: Option<String>,
-    /// Vary a key that answers over values, every combination with the other --vary: drive=a,b, sched.fifo_batch=1,16
+    /// Vary a key that answers over values, every combination with the other --vary: drive=a,b,
+    /// sched.fifo_batch=1,16
     #[arg(long, value_name = "KEY=A,B,C")]
     pub(crate) vary: Vec<String>,
     /// Runs at a time [default: one per core]
@@ -526,8 +543,8 @@ pub(crate) struct ListArgs {
 /// `nearslot show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// A name that `nearslot list` shows (with its kind before it where several kinds have it: "drive-kind null"), or a drive's
-    /// file that ends in .toml
+    /// A name that `nearslot list` shows (with its kind before it where several kinds have it:
+    /// "drive-kind null"), or a drive's file that ends in .toml
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
     /// How to print it
@@ -578,11 +595,12 @@ pub(crate) struct CalibrateArgs {
     /// What kind of drive to make
     #[arg(long = "as", value_name = "KIND", default_value = "hdd")]
     pub(crate) target: TargetWord,
-    /// The disk that fills in what latencies do not tell: a name of the catalog or a drive's TOML file
-    /// [default: the smallest disk of the catalog that holds the addresses]
+    /// The disk that fills in what latencies do not tell: a name of the catalog or a drive's TOML
+    /// file [default: the smallest disk of the catalog that holds the addresses]
     #[arg(long, value_name = "DRIVE")]
     pub(crate) base: Option<String>,
-    /// Blocks of 512 bytes of the drive [default: those of the base; of other kinds, up to the highest address]
+    /// Blocks of 512 bytes of the drive [default: those of the base; of other kinds, up to the
+    /// highest address]
     #[arg(long, value_name = "BLOCKS", value_parser = capacity, allow_negative_numbers = true)]
     pub(crate) capacity: Option<u64>,
     #[command(flatten)]

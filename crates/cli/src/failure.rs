@@ -99,7 +99,8 @@ mod tests {
         assert_eq!(codes, [1, 2, 3, 4]);
     }
 
-    /// Whoever names an output that may not be written is wrong; one that cannot be written is no mistake of the command line.
+    /// Whoever names an output that may not be written is wrong; one that cannot be written is no
+    /// mistake of the command line.
     #[test]
     fn outputs_that_are_refused_are_mistakes_of_the_command_line() {
         let refused = |why| {

@@ -1,10 +1,13 @@
 //! What Ctrl-C, SIGTERM and SIGHUP do.
 //!
-//! Where there may be something to keep ([`Control::keeps`]), they ask the work to end, so that what was measured is still written. Before, while a trace is read or a
-//! map is made, and for a second signal, the program ends at once, whatever it is doing: it may wait for standard input. Temporary files go, and no output gets its name.
+//! Where there may be something to keep ([`Control::keeps`]), they ask the work to end, so that
+//! what was measured is still written. Before, while a trace is read or a map is made, and for a
+//! second signal, the program ends at once, whatever it is doing: it may wait for standard input.
+//! Temporary files go, and no output gets its name.
 //!
-//! Service managers and batch systems end a job by SIGTERM, a closed terminal by SIGHUP. Who started us under `nohup` wants
-//! SIGHUP to be ignored: then it is blocked, since the library that catches the three cannot leave one of them out.
+//! Service managers and batch systems end a job by SIGTERM, a closed terminal by SIGHUP. Who
+//! started us under `nohup` wants SIGHUP to be ignored: then it is blocked, since the library that
+//! catches the three cannot leave one of them out.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,7 +21,8 @@ use crate::progress;
 /// The exit code of a second signal, as of a program that handles none.
 const AGAIN: u8 = 130;
 
-/// Makes these signals stop the work. Called before any thread is started, as threads inherit which signals are blocked.
+/// Makes these signals stop the work. Called before any thread is started, as threads inherit which
+/// signals are blocked.
 ///
 /// # Errors
 /// The handler cannot be installed.

@@ -1,7 +1,8 @@
 //! # nearslot, the command
 //!
-//! Thin over `nearslot-lab`: words in, words out. stdout is data, stderr is progress and messages; exit codes are
-//! 0 done, 1 a check failed, 2 usage, 3 input unfit, 4 interrupted, with what was measured until then written.
+//! Thin over `nearslot-lab`: words in, words out. stdout is data, stderr is progress and messages;
+//! exit codes are 0 done, 1 a check failed, 2 usage, 3 input unfit, 4 interrupted, with what was
+//! measured until then written.
 
 mod args;
 mod commands;
@@ -19,7 +20,8 @@ use nearslot_lab::program;
 
 pub use commands::{list_json, list_json_of, list_text, show_json, show_json_of, show_text};
 
-/// The commit that this was compiled from, `-changed` behind it if the source differed from it, or `unknown`.
+/// The commit that this was compiled from, `-changed` behind it if the source differed from it, or
+/// `unknown`.
 pub const BUILD: &str = env!("NEARSLOT_BUILD");
 
 /// What `--version` says.

@@ -1,4 +1,5 @@
-//! The `nearslot` command. Everything is in the library, so that the Python package starts the same.
+//! The `nearslot` command. Everything is in the library, so that the Python package starts the
+//! same.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,5 @@
-//! Options that name parts: one for each kind of which a stack has a part, made from the table of kinds.
+//! Options that name parts: one for each kind of which a stack has a part, made from the table of
+//! kinds.
 //!
 //! The scheduler is each command's own option, since some take several schedulers and compare them.
 
@@ -77,7 +78,8 @@ impl Args for PartArgs {
     }
 }
 
-/// The values of an option that names several parts; one alone where a comma is a part of a setting.
+/// The values of an option that names several parts; one alone where a comma is a part of a
+/// setting.
 pub(crate) fn several(words: &str) -> Vec<&str> {
     let pieces: Vec<&str> = words.split(',').map(str::trim).collect();
     let is_name = |piece: &&str| {

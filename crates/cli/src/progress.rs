@@ -34,7 +34,8 @@ impl Progress {
         Progress::draw(control, ProgressBar::no_length(), style)
     }
 
-    /// Shows `control` of work that first reads, and then knows how many lines caches will be asked for.
+    /// Shows `control` of work that first reads, and then knows how many lines caches will be asked
+    /// for.
     pub(crate) fn read_then_ask(control: &Arc<Control>) -> Progress {
         let style = "{spinner} {human_pos} requests read  {rate}/s";
         Progress::draw(control, ProgressBar::no_length(), style)

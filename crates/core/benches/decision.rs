@@ -1,9 +1,11 @@
-//! The price of a decision: every scheduler at several depths, on the Cheetah 9LP, random 4 KB, closed load.
+//! The price of a decision: every scheduler at several depths, on the Cheetah 9LP, random 4 KB,
+//! closed load.
 //!
-//! The drive is its mechanics alone. A step is one choice, the oracle's bookkeeping for it, and one new I/O in its place; `fcfs` shows what of that is
-//! not choosing. `satf by trying all` is the yardstick of the indexed search and makes the same choices: the sums
-//! of both runs are compared before anything is timed. Range writes have rows of their own: how the search by track grows with what waits and with
-//! what is offered, beside `expand`, which makes the same choices.
+//! The drive is its mechanics alone. A step is one choice, the oracle's bookkeeping for it, and one
+//! new I/O in its place; `fcfs` shows what of that is not choosing. `satf by trying all` is the
+//! yardstick of the indexed search and makes the same choices: the sums of both runs are compared
+//! before anything is timed. Range writes have rows of their own: how the search by track grows
+//! with what waits and with what is offered, beside `expand`, which makes the same choices.
 
 #![allow(
     clippy::disallowed_types,

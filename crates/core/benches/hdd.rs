@@ -1,7 +1,8 @@
-//! Price of the disk model: where a block lies, how long positioning takes, what an access costs, a whole command.
+//! Price of the disk model: where a block lies, how long positioning takes, what an access costs, a
+//! whole command.
 //!
-//! `cargo bench -p nearslot-core --bench hdd`. Random 4 KiB reads and writes over the whole drive, from a fixed seed; the
-//! same accesses for every drive as far as its size allows.
+//! `cargo bench -p nearslot-core --bench hdd`. Random 4 KiB reads and writes over the whole drive,
+//! from a fixed seed; the same accesses for every drive as far as its size allows.
 
 use std::hint::black_box;
 

@@ -1,9 +1,11 @@
-//! The way back of a map log: time and memory to recover the maps of volumes of 1, 4 and 16 TiB, and the price of an entry.
+//! The way back of a map log: time and memory to recover the maps of volumes of 1, 4 and 16 TiB,
+//! and the price of an entry.
 //!
-//! `cargo bench --workspace --bench recovery`. The log region is made while it is read, by a second log that runs the same
-//! course as the first; only the time within recovery counts. Every block lies in a slot that is a function of its number,
-//! so neither log needs a map in memory. 16 TiB in chunks of 4 KiB are 2^32, more than 32 bits number; in chunks of
-//! 16 KiB they are 2^30 and need 4 GiB. What does not fit the machine's memory is left out, and said so.
+//! `cargo bench --workspace --bench recovery`. The log region is made while it is read, by a second
+//! log that runs the same course as the first; only the time within recovery counts. Every block
+//! lies in a slot that is a function of its number, so neither log needs a map in memory. 16 TiB in
+//! chunks of 4 KiB are 2^32, more than 32 bits number; in chunks of 16 KiB they are 2^30 and need 4
+//! GiB. What does not fit the machine's memory is left out, and said so.
 //!
 //! `--quick` recovers small volumes only, which take a second.
 
@@ -31,7 +33,8 @@ const VOLUMES: [(u64, u64, u8); 4] = [
 ];
 const QUICK: [(u64, u64, u8); 2] = [(TIB / 256, 4_096, 1), (TIB / 256, 4_096, 2)];
 
-/// Blocks at slots that are far from each other for neighbours, as eager writing leaves them: a dilution of two.
+/// Blocks at slots that are far from each other for neighbours, as eager writing leaves them: a
+/// dilution of two.
 struct Scattered {
     geometry: Geometry,
 }
@@ -121,7 +124,8 @@ fn blocks_of(bytes: &[u8]) -> u64 {
     bytes.len() as u64 / BLOCK_BYTES
 }
 
-/// The block behind a write to `offset` that follows one that ended at `head`, counted through all laps.
+/// The block behind a write to `offset` that follows one that ended at `head`, counted through all
+/// laps.
 fn ahead(head: u64, region: u64, offset: Blocks, bytes: &[u8]) -> u64 {
     let lap = head - head % region;
     let at = lap + offset.0;
@@ -130,7 +134,8 @@ fn ahead(head: u64, region: u64, offset: Blocks, bytes: &[u8]) -> u64 {
 }
 
 impl Replay {
-    /// Runs on until what ends at this block was written; what lies before `begin` is of no use any more.
+    /// Runs on until what ends at this block was written; what lies before `begin` is of no use any
+    /// more.
     fn run_to(&mut self, begin: u64, end: u64) {
         while self.run < end && self.writes > 0 {
             self.writes -= 1;
@@ -155,7 +160,8 @@ impl Replay {
             // No lap has come here yet.
             return;
         }
-        // Of all laps the last that the log has come to; the look behind its end may be the first of the next.
+        // Of all laps the last that the log has come to; the look behind its end may be the first
+        // of the next.
         let laps = match self.head % self.region + WRITE_MAX > self.region && offset.0 == 0 {
             true => self.head / self.region + 1,
             false => (self.head - offset.0) / self.region,
@@ -175,7 +181,8 @@ impl Replay {
     }
 }
 
-/// Time by the clock, and of that on the processor: other work on the machine does not make recovery slower.
+/// Time by the clock, and of that on the processor: other work on the machine does not make
+/// recovery slower.
 #[derive(Default)]
 struct Stopwatch {
     clock: Duration,
@@ -192,7 +199,8 @@ impl Stopwatch {
     }
 }
 
-/// Time that this process has run. The system counts in ticks of a few milliseconds, which is right on average.
+/// Time that this process has run. The system counts in ticks of a few milliseconds, which is right
+/// on average.
 fn on_processor() -> Duration {
     let text = fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     let first = text.split_whitespace().next();

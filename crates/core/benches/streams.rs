@@ -1,7 +1,9 @@
-//! The price of a request where a scheduler tells who asks: it comes, goes to the drive, and is answered.
+//! The price of a request where a scheduler tells who asks: it comes, goes to the drive, and is
+//! answered.
 //!
-//! So many processes read in a row, each with four requests of 4 KiB there. The drive does nothing but take its time, one request after the other; what is timed is the
-//! scheduler alone. `fcfs` shows what of it is the load's own.
+//! So many processes read in a row, each with four requests of 4 KiB there. The drive does nothing
+//! but take its time, one request after the other; what is timed is the scheduler alone. `fcfs`
+//! shows what of it is the load's own.
 
 #![allow(
     clippy::disallowed_types,

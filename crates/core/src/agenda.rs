@@ -1,14 +1,18 @@
 //! When each of a fixed number of sources is due, and which is due first.
 //!
-//! A tree of least instants, whose leaves are the sources in their order: a knockout, of which the root is the winner. A source that changes is
-//! compared on its way up until something else wins there, so most changes end near the leaves; of equal instants the first source wins.
-//! Whoever has a few drives pays for a few steps, and whoever has many does not look at all of them. Who wins is known with when, so nobody goes down for the winner.
+//! A tree of least instants, whose leaves are the sources in their order: a knockout, of which the
+//! root is the winner. A source that changes is compared on its way up until something else wins
+//! there, so most changes end near the leaves; of equal instants the first source wins. Whoever has
+//! a few drives pays for a few steps, and whoever has many does not look at all of them. Who wins
+//! is known with when, so nobody goes down for the winner.
 //!
-//! O(log n) for a change and for a question, O(1) for the winner; nothing is allocated once it is made.
+//! O(log n) for a change and for a question, O(1) for the winner; nothing is allocated once it is
+//! made.
 
 use crate::units::Instant;
 
-/// An instant and a source, in this order: the least of some is the first of those that are due first. One number, so that no branch tells which.
+/// An instant and a source, in this order: the least of some is the first of those that are due
+/// first. One number, so that no branch tells which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Due(u128);
 
@@ -29,7 +33,8 @@ impl Due {
     }
 }
 
-/// When each source is due. [`Instant::NEVER`] stands for one that is not, so nothing can be due then.
+/// When each source is due. [`Instant::NEVER`] stands for one that is not, so nothing can be due
+/// then.
 #[derive(Clone, Debug)]
 pub struct Agenda {
     /// The root is at 1; below a node are those at twice its place and behind that.

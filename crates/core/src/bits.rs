@@ -1,4 +1,5 @@
-//! Bits in a row, the lowest of the first word first: the next one that is set, or is not, on either side. By words of 64.
+//! Bits in a row, the lowest of the first word first: the next one that is set, or is not, on
+//! either side. By words of 64.
 
 /// The first bit from this one on that is set, or that is not.
 #[inline]

@@ -1,8 +1,8 @@
-//! Which places of a volume are known, such as tracks or units, and under which number: a table of tables, of which those are there that have a place
-//! that is known.
+//! Which places of a volume are known, such as tracks or units, and under which number: a table of
+//! tables, of which those are there that have a place that is known.
 //!
-//! Numbers are given one after another and never taken back, since policies remember lines that have left. Four bytes for each place
-//! near one that was ever touched. O(1), without a hash.
+//! Numbers are given one after another and never taken back, since policies remember lines that
+//! have left. Four bytes for each place near one that was ever touched. O(1), without a hash.
 
 /// Places of a table.
 const TABLE: u64 = 1 << 10;

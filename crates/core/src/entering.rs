@@ -1,7 +1,7 @@
 //! What a cache is told of a line that is asked for or enters: as what, and why.
 //!
-//! Who looks for sequences says what belongs to one. That is not what nobody has asked for: a read of several tracks asks for all of them, and a write
-//! may be part of a sequence, too.
+//! Who looks for sequences says what belongs to one. That is not what nobody has asked for: a read
+//! of several tracks asks for all of them, and a write may be part of a sequence, too.
 
 /// What a line is asked for as, by who looks for sequences.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! What becomes of a command, and of blocks at rest, on a drive that does not always do what it should.
+//! What becomes of a command, and of blocks at rest, on a drive that does not always do what it
+//! should.
 
 use std::ops::Range;
 
@@ -9,7 +10,8 @@ use crate::units::{Blocks, Duration, Instant, Pba};
 /// What becomes of a command, whatever lies where it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fate {
-    /// How the drive says that it ended. One that did not answer in time may have carried out a write as a whole, in part or not at all.
+    /// How the drive says that it ended. One that did not answer in time may have carried out a
+    /// write as a whole, in part or not at all.
     pub status: Status,
     /// Where a write puts its blocks.
     pub lands: Pba,
@@ -56,8 +58,8 @@ impl Decay {
     pub const ALL: [Decay; 2] = [Decay::Unreadable, Decay::Rotten];
 }
 
-/// Blocks of a cell, the piece of a drive in which one run of blocks may go bad of each [`Decay`]. The cells lie one behind the other
-/// from block 0 on.
+/// Blocks of a cell, the piece of a drive in which one run of blocks may go bad of each [`Decay`].
+/// The cells lie one behind the other from block 0 on.
 pub const CELL: u64 = 128;
 
 /// A run of blocks, all of one cell, that goes bad.
@@ -74,11 +76,13 @@ pub struct BadRun {
 pub struct Recovery {
     /// So long it goes on trying before it gives up.
     pub tries: Duration,
-    /// Whether a write mends them, in place or by taking spare sectors. If not, it fails there as reads do.
+    /// Whether a write mends them, in place or by taking spare sectors. If not, it fails there as
+    /// reads do.
     pub writes_mend: bool,
 }
 
-/// What a drive has begun so far, as far as a fault may hang on it. What was sent to a drive that is gone is not begun.
+/// What a drive has begun so far, as far as a fault may hang on it. What was sent to a drive that
+/// is gone is not begun.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Begun {
     /// A read.

@@ -1,19 +1,22 @@
 //! Which places of a drive are free, track by track: what a write without an address chooses from.
 //!
-//! A *slot* holds what is written at once (4 KB, say) and lies on one track as a whole; the last blocks of a track that
-//! fill no slot are not used. Slots are numbered through the drive, so a map needs four bytes for one. [`Tracks`] says
-//! where they lie and never changes; a [`FreeMap`] has a bit for each.
+//! A *slot* holds what is written at once (4 KB, say) and lies on one track as a whole; the last
+//! blocks of a track that fill no slot are not used. Slots are numbered through the drive, so a map
+//! needs four bytes for one. [`Tracks`] says where they lie and never changes; a [`FreeMap`] has a
+//! bit for each.
 //!
-//! A track's bits fill words of their own, so the next free slot round the track is a shift and a count of zeros (Zhang
-//! and others, FAST 2002, keep such masks too). Counts by track and by cylinder skip what is full. Memory: at least a word of
-//! bits and two bytes a track; 24 bytes a track and two bits a slot more, shared by all maps of a drive.
+//! A track's bits fill words of their own, so the next free slot round the track is a shift and a
+//! count of zeros (Zhang and others, FAST 2002, keep such masks too). Counts by track and by
+//! cylinder skip what is full. Memory: at least a word of bits and two bytes a track; 24 bytes a
+//! track and two bits a slot more, shared by all maps of a drive.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::units::{Angle, Blocks, Pba};
 
-/// Lower bits of a slot's number that a group has: fewer than most tracks have slots, so a track is found in a step or two.
+/// Lower bits of a slot's number that a group has: fewer than most tracks have slots, so a track is
+/// found in a step or two.
 const NEARBY_BITS: u32 = 4;
 
 /// A place for one write, numbered through the drive.
@@ -72,7 +75,8 @@ pub struct Tracks {
     broken: Vec<Slot>,
 }
 
-/// How many tracks and slots a drive has at most: known without finding them, so before memory is taken for them.
+/// How many tracks and slots a drive has at most: known without finding them, so before memory is
+/// taken for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// Tracks, those without a slot counted.
@@ -108,8 +112,9 @@ pub enum Uncountable {
 }
 
 impl Tracks {
-    /// Slots of `slot` blocks on tracks that are given by cylinder, then by surface; `broken` says of a slot's first block that
-    /// it is no place to write. It is asked of tracks on which blocks do not follow each other.
+    /// Slots of `slot` blocks on tracks that are given by cylinder, then by surface; `broken` says
+    /// of a slot's first block that it is no place to write. It is asked of tracks on which blocks
+    /// do not follow each other.
     ///
     /// # Errors
     /// There is no slot, or there are too many.
@@ -151,7 +156,8 @@ impl Tracks {
         let end = first_slot.checked_add(slots.into());
         self.slots = end.ok_or(Uncountable::TooMany)?;
         let straight = self.begin(slots.into()) <= span.contiguous;
-        // Where blocks follow each other, none lies elsewhere: millions of slots need not be asked for.
+        // Where blocks follow each other, none lies elsewhere: millions of slots need not be asked
+        // for.
         for number in (0..u32::from(slots)).filter(|_| !straight) {
             if broken(span.first + self.begin(number)) {
                 self.broken.push(Slot(first_slot + number));
@@ -196,7 +202,8 @@ impl Tracks {
         highest.collect()
     }
 
-    /// The least distance in blocks from `at` to the begin of any slot in this cylinder or above, or below.
+    /// The least distance in blocks from `at` to the begin of any slot in this cylinder or above,
+    /// or below.
     pub fn blocks_to(&self, at: Pba, cylinder: u32, upward: bool) -> Blocks {
         let cylinder = cylinder as usize;
         match upward {

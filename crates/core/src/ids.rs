@@ -38,19 +38,23 @@ id! {
     StreamId(u32)
 }
 id! {
-    /// Streams that share one share; 0 is the root, to which all belong of whom nothing else is said.
+    /// Streams that share one share; 0 is the root, to which all belong of whom nothing else is
+    /// said.
     GroupId(u16)
 }
 id! {
-    /// A track of a volume: as many consecutive blocks as a prefetcher goes by, counted from block 0.
+    /// A track of a volume: as many consecutive blocks as a prefetcher goes by, counted from block
+    /// 0.
     Track(u64)
 }
 id! {
-    /// A unit of a write buffer: as many consecutive blocks of a volume as go to the drives together, counted from block 0.
+    /// A unit of a write buffer: as many consecutive blocks of a volume as go to the drives
+    /// together, counted from block 0.
     Unit(u64)
 }
 id! {
-    /// A line of a read cache: as many consecutive blocks of a volume as are cached together. Numbered, from 0, by who keeps the directory.
+    /// A line of a read cache: as many consecutive blocks of a volume as are cached together.
+    /// Numbered, from 0, by who keeps the directory.
     Line(u32)
 }
 
@@ -58,7 +62,8 @@ id! {
 const JOBS: u64 = 1 << 63;
 
 impl RequestId {
-    /// The name of a request that the stack makes for itself: a number that comes again, and one that tells it from those before.
+    /// The name of a request that the stack makes for itself: a number that comes again, and one
+    /// that tells it from those before.
     pub const fn job(number: u32, turn: u32) -> RequestId {
         RequestId(JOBS | (turn as u64 & 0x7fff_ffff) << 32 | number as u64)
     }

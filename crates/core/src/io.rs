@@ -19,7 +19,8 @@ pub struct Io {
     pub stream: StreamId,
     /// Read or write.
     pub op: Op,
-    /// First block on the drive; of an open I/O, where its data lie now: a hint for schedulers that go by address.
+    /// First block on the drive; of an open I/O, where its data lie now: a hint for schedulers that
+    /// go by address.
     pub at: Pba,
     /// Whether it may land in any free slot.
     pub open: bool,
@@ -79,8 +80,9 @@ pub struct Origin {
     pub open: bool,
     /// What it brings from the drive or puts there.
     pub moves: Moves,
-    /// Of a write: the step that brought its data, as far as its request does not write them itself. None if no step before it
-    /// did: then they are in the buffer of delayed copies, or were read by a plan that had ended.
+    /// Of a write: the step that brought its data, as far as its request does not write them
+    /// itself. None if no step before it did: then they are in the buffer of delayed copies, or
+    /// were read by a plan that had ended.
     pub carries: Option<StepNumber>,
 }
 
@@ -94,8 +96,8 @@ impl Origin {
     }
 }
 
-/// The number of a step, in the order of creation; never used again. Steps are counted from 1: so the number of a step that may not
-/// be there takes no more room than one that is.
+/// The number of a step, in the order of creation; never used again. Steps are counted from 1: so
+/// the number of a step that may not be there takes no more room than one that is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StepNumber(NonZeroU64);
 
@@ -131,7 +133,8 @@ pub enum Moves {
     Parts,
 }
 
-/// Which of the volume's blocks an I/O moves: consecutive ones, or those of every so many that a stripe puts on one drive.
+/// Which of the volume's blocks an I/O moves: consecutive ones, or those of every so many that a
+/// stripe puts on one drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
     first: Lba,
@@ -151,7 +154,8 @@ impl Data {
         }
     }
 
-    /// The rest of a stripe's unit from this block on, then whole units with so much of the others between them.
+    /// The rest of a stripe's unit from this block on, then whole units with so much of the others
+    /// between them.
     ///
     /// # Panics
     /// A unit or what lies between two has 2^32 blocks or more.
@@ -199,7 +203,8 @@ pub struct Command {
     pub at: Pba,
     /// Length; 0 for flush and seek.
     pub len: Blocks,
-    /// Force unit access, of a write: it ends only when its data are on the medium, whatever the drive's cache.
+    /// Force unit access, of a write: it ends only when its data are on the medium, whatever the
+    /// drive's cache.
     pub fua: bool,
 }
 
@@ -240,7 +245,8 @@ pub enum WriteCache {
     Off,
     /// It ends a write when its cache has the data. A power cut loses what is in the cache.
     Volatile,
-    /// The same, but a battery or a capacitor keeps the cache: a power cut loses nothing, and a forced write ends there, too.
+    /// The same, but a battery or a capacitor keeps the cache: a power cut loses nothing, and a
+    /// forced write ends there, too.
     Protected,
     /// Nobody has said. Who promises anything has to expect a volatile cache.
     Unknown,
@@ -263,7 +269,8 @@ impl WriteCache {
     }
 }
 
-/// Blocks of a drive that a power cut may set back to what they held before the last writes to them that were answered.
+/// Blocks of a drive that a power cut may set back to what they held before the last writes to them
+/// that were answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unwritten {
     /// First block.
@@ -272,14 +279,16 @@ pub struct Unwritten {
     pub len: Blocks,
 }
 
-/// What a drive has in its write cache of the writes that ended, and not on the medium yet: work that it still owes.
+/// What a drive has in its write cache of the writes that ended, and not on the medium yet: work
+/// that it still owes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Owed {
     /// How much that is.
     pub blocks: Blocks,
     /// How much the cache has room for, if that does not hang on how the blocks lie.
     pub cache_size: Option<Blocks>,
-    /// Whether the drive writes that in an order of its choice, and so the faster the more it has: then it may owe more and more for a while, and come to rest.
+    /// Whether the drive writes that in an order of its choice, and so the faster the more it has:
+    /// then it may owe more and more for a while, and come to rest.
     pub sorts: bool,
 }
 

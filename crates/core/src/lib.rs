@@ -1,7 +1,8 @@
 //! # nearslot-core
 //!
-//! Everything nearslot *decides*: no clock, no I/O, no threads, no bytes of clients, no unsafe code. A loop drives it: in virtual
-//! time that is `sim` of `nearslot-lab`; another one, in real time, would be as short.
+//! Everything nearslot *decides*: no clock, no I/O, no threads, no bytes of clients, no unsafe
+//! code. A loop drives it: in virtual time that is `sim` of `nearslot-lab`; another one, in real
+//! time, would be as short.
 //!
 //! | Floor | Modules |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! Linked lists by index over one pool of nodes: constant time to append, to look at the front, and to
-//! take out any node by its handle.
+//! Linked lists by index over one pool of nodes: constant time to append, to look at the front, and
+//! to take out any node by its handle.
 //!
 //! Several [`List`]s share the nodes of one [`Pool`], so an item moves between lists without memory
 //! being asked for; freed nodes are used again, and nothing is allocated once the pool has grown.

@@ -1,7 +1,8 @@
 //! Counting without allocation: a histogram of durations and running sums.
 //!
-//! The histogram is log-linear (256 steps an octave), so a percentile is at most 0.4 % above the true one and
-//! recording costs a shift and an increment. Means are exact: they come from integer sums.
+//! The histogram is log-linear (256 steps an octave), so a percentile is at most 0.4 % above the
+//! true one and recording costs a shift and an increment. Means are exact: they come from integer
+//! sums.
 
 use crate::units::Duration;
 
@@ -65,7 +66,8 @@ impl Histogram {
         }
     }
 
-    /// The duration that a share `rank` (in `0..=1`) does not exceed, by nearest rank; zero if there was none.
+    /// The duration that a share `rank` (in `0..=1`) does not exceed, by nearest rank; zero if
+    /// there was none.
     pub fn quantile(&self, rank: f64) -> Duration {
         assert!((0.0..=1.0).contains(&rank), "no such rank: {rank}");
         let wanted = (libm::ceil(rank * self.count as f64) as u64).max(1);

@@ -70,17 +70,20 @@ pub enum Failure {
     Medium,
     /// It has not answered in time. Whether a write was carried out is not known.
     TimedOut,
-    /// It is gone, with everything on it. That is final: whatever the drive answers later counts as failed for this reason. A drive
-    /// may be called gone only when it carries out no command any more until the volume is opened again: a write that arrived later
-    /// could overwrite a place that an older map still names.
+    /// It is gone, with everything on it. That is final: whatever the drive answers later counts as
+    /// failed for this reason. A drive may be called gone only when it carries out no command any
+    /// more until the volume is opened again: a write that arrived later could overwrite a place
+    /// that an older map still names.
     Gone,
-    /// Not the drive: the placement cannot keep its map safe any more, so nothing can be written. What was answered is still read.
+    /// Not the drive: the placement cannot keep its map safe any more, so nothing can be written.
+    /// What was answered is still read.
     MapLost,
-    /// Not the drive: nothing is left of what a range write offered, as others have taken it, or as no zone's pointer lies in it. Nothing
-    /// was written.
+    /// Not the drive: nothing is left of what a range write offered, as others have taken it, or as
+    /// no zone's pointer lies in it. Nothing was written.
     Exhausted,
-    /// A write does not begin at the pointer of its zone, or reaches behind what can be written of it, or the zone is read-only; or a reset met
-    /// a zone that is. Nothing was written, and zones that can be reset are.
+    /// A write does not begin at the pointer of its zone, or reaches behind what can be written of
+    /// it, or the zone is read-only; or a reset met a zone that is. Nothing was written, and zones
+    /// that can be reset are.
     Zone,
 }
 
@@ -108,8 +111,8 @@ impl Failure {
     }
 }
 
-/// What a drive's time went into. Positioning and transfer follow the reference tables: waits inside a
-/// transfer that crosses tracks belong to the transfer.
+/// What a drive's time went into. Positioning and transfer follow the reference tables: waits
+/// inside a transfer that crosses tracks belong to the transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Command processing, bus, and waiting for the drive's buffer.
@@ -129,7 +132,8 @@ impl Cost {
         self.overhead + self.seek + self.rotation + self.transfer
     }
 
-    /// The part of it that falls to the units from `from` to `to`, of `all`. The parts of all units sum up to the whole.
+    /// The part of it that falls to the units from `from` to `to`, of `all`. The parts of all units
+    /// sum up to the whole.
     pub fn share(&self, from: u64, to: u64, all: u64) -> Cost {
         let until = |time: Duration, units: u64| {
             let scaled = u128::from(time.0) * u128::from(units) / u128::from(all);

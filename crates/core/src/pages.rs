@@ -1,4 +1,5 @@
-//! What caches, prefetchers, write buffers and the memory that they make have in common: pages, units, marks, and what is counted of them, in pages where nothing else is said.
+//! What caches, prefetchers, write buffers and the memory that they make have in common: pages,
+//! units, marks, and what is counted of them, in pages where nothing else is said.
 
 use crate::contract::Pattern;
 use crate::measure::Measure;
@@ -136,8 +137,8 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// Units that may be on their way when so many pages of so many are taken: none at the low mark, all at the high mark, in proportion
-    /// in between.
+    /// Units that may be on their way when so many pages of so many are taken: none at the low
+    /// mark, all at the high mark, in proportion in between.
     pub fn allow(&self, taken: u64, room: u64) -> u32 {
         let (taken, low, high) = (taken * 100, room * self.low, room * self.high);
         if taken <= low {

@@ -1,14 +1,16 @@
 //! What a placement wants done: steps, and which of them wait for which.
 //!
-//! A plan is a graph. Its steps are I/Os, gates that the placement itself opens, and parities; an edge says that one step
-//! starts only when another one is done, and a step may wait for any number of others. So a small write to RAID-5 is
-//! data: read the old block and the old parity, compute the new parity when both are there, write both.
+//! A plan is a graph. Its steps are I/Os, gates that the placement itself opens, and parities; an
+//! edge says that one step starts only when another one is done, and a step may wait for any number
+//! of others. So a small write to RAID-5 is data: read the old block and the old parity, compute
+//! the new parity when both are there, write both.
 //!
 //! What is to happen when an I/O fails is not planned beforehand. It is asked when it fails
-//! ([`Placement::done`](crate::contract::Placement::done)), because only then is known where the data lie now and which drives
-//! are still there. The answer is a plan too: one of its steps may stand in for the failed I/O ([`Plan::instead`]). A mirror
-//! reads another copy instead, RAID-5 computes the block from the others of its stripe. If nothing stands in for it,
-//! the steps that wait for the failed one never start, and its request fails.
+//! ([`Placement::done`](crate::contract::Placement::done)), because only then is known where the
+//! data lie now and which drives are still there. The answer is a plan too: one of its steps may
+//! stand in for the failed I/O ([`Plan::instead`]). A mirror reads another copy instead, RAID-5
+//! computes the block from the others of its stripe. If nothing stands in for it, the steps that
+//! wait for the failed one never start, and its request fails.
 
 use std::sync::Arc;
 
@@ -27,7 +29,8 @@ pub struct StepIndex(pub u32);
 pub enum Step {
     /// A command for a drive.
     Io(PlannedIo),
-    /// Done when the placement opens the gate with this tag ([`Plan::open`]). The request waits for it.
+    /// Done when the placement opens the gate with this tag ([`Plan::open`]). The request waits for
+    /// it.
     Gate(Tag),
     /// Done when everything before it is done: computed from it, at once.
     Parity(Parity),
@@ -40,10 +43,12 @@ pub enum Target {
     At(Pba),
     /// To any free slot; schedulers that go by address take it for one to this block.
     Open(Pba),
-    /// Somewhere in what its request offers; schedulers that go by address take it for one to this block.
+    /// Somewhere in what its request offers; schedulers that go by address take it for one to this
+    /// block.
     Offered(Pba),
     /// Somewhere in what the plan offers by this number, as far as writes may begin there
-    /// ([`Placement::writable`](crate::contract::Placement::writable)); schedulers that go by address take it for one to this block.
+    /// ([`Placement::writable`](crate::contract::Placement::writable)); schedulers that go by
+    /// address take it for one to this block.
     Among(Pba, u32),
 }
 
@@ -62,11 +67,14 @@ pub struct PlannedIo {
     pub data: Option<Data>,
     /// The placement's word for it.
     pub tag: Tag,
-    /// Of a write: the parity that it puts on the drive, a step of the same plan that comes before it.
+    /// Of a write: the parity that it puts on the drive, a step of the same plan that comes before
+    /// it.
     pub parity: Option<StepIndex>,
-    /// Of a write that is planned when another one has ended: it puts the same data on its drive, wherever those come from.
+    /// Of a write that is planned when another one has ended: it puts the same data on its drive,
+    /// wherever those come from.
     pub repeats: bool,
-    /// One of several ways to do the same, with the I/O before it in the plan: only what starts first is done.
+    /// One of several ways to do the same, with the I/O before it in the plan: only what starts
+    /// first is done.
     pub alternative: bool,
     /// Whether the request is answered only when this is done.
     pub awaited: bool,
@@ -93,8 +101,8 @@ impl PlannedIo {
     }
 }
 
-/// The exclusive or of what the reads and parities before it bring, and of blocks that the request writes. What comes before it may be
-/// shorter, and begins where its edge says ([`Plan::fold`]).
+/// The exclusive or of what the reads and parities before it bring, and of blocks that the request
+/// writes. What comes before it may be shorter, and begins where its edge says ([`Plan::fold`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parity {
     /// Which of the blocks that the request writes go into it; none if only what steps bring does.
@@ -128,32 +136,37 @@ pub enum Instead {
     Nothing,
     /// This step: what waits for the I/O, its request among them, waits for the step.
     Step(StepIndex),
-    /// Nothing has to: what waits for the I/O goes on as if it were done. So with a write of one of several copies.
+    /// Nothing has to: what waits for the I/O goes on as if it were done. So with a write of one of
+    /// several copies.
     Tolerated,
     /// The buffer of delayed copies: it has all blocks that could not be read.
     Buffered,
 }
 
-/// Steps that belong together: of one request, of the completion of an I/O, of spare time. The stack owns some and clears them
-/// after use, so that their memory is used again.
+/// Steps that belong together: of one request, of the completion of an I/O, of spare time. The
+/// stack owns some and clears them after use, so that their memory is used again.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// What is to be done. Only edges order it. The request is answered when the last awaited step is done.
+    /// What is to be done. Only edges order it. The request is answered when the last awaited step
+    /// is done.
     pub steps: Vec<Step>,
     /// What waits for what. Both ends are steps of this plan.
     pub edges: Vec<Edge>,
     /// Drives for which there is something new to do in their spare time.
     pub wake: Vec<DriveId>,
-    /// Gates of earlier plans that are open from now on. Their tags are free for other gates at once.
+    /// Gates of earlier plans that are open from now on. Their tags are free for other gates at
+    /// once.
     pub open: Vec<Tag>,
-    /// Gates of earlier plans that never open: what waits for them fails. Their tags are free at once, too.
+    /// Gates of earlier plans that never open: what waits for them fails. Their tags are free at
+    /// once, too.
     pub refused: Vec<(Tag, Failure)>,
-    /// Open I/Os of earlier plans that have no slot yet, and are to get none: they are skipped, and who waits for them fails. In order
-    /// of their tags.
+    /// Open I/Os of earlier plans that have no slot yet, and are to get none: they are skipped, and
+    /// who waits for them fails. In order of their tags.
     pub revoked: Vec<(Tag, Failure)>,
     /// Why the request fails, whatever becomes of its steps.
     pub failure: Option<Failure>,
-    /// A waiting open I/O without the volume's data that is to go to this block of its drive, which is not free.
+    /// A waiting open I/O without the volume's data that is to go to this block of its drive, which
+    /// is not free.
     pub pinned: Option<(Tag, Pba)>,
     /// What the failure of an I/O that has just ended leads to.
     pub instead: Instead,
@@ -177,7 +190,8 @@ impl Plan {
         self.step(Step::Parity(parity))
     }
 
-    /// One step starts only when another one is done. What waits for one of several alternatives names the first of them.
+    /// One step starts only when another one is done. What waits for one of several alternatives
+    /// names the first of them.
     pub fn after(&mut self, before: StepIndex, then: StepIndex) {
         self.edges.push(Edge {
             before,
@@ -197,8 +211,9 @@ impl Plan {
         });
     }
 
-    /// A write starts only when another step is done, and carries what that has brought, as far as its request does not write it itself.
-    /// If another step stands in for that one, it carries what the other one brings.
+    /// A write starts only when another step is done, and carries what that has brought, as far as
+    /// its request does not write it itself. If another step stands in for that one, it carries
+    /// what the other one brings.
     pub fn carry(&mut self, before: StepIndex, write: StepIndex) {
         self.edges.push(Edge {
             before,

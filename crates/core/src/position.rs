@@ -1,4 +1,5 @@
-//! Where the arm stands, where blocks lie, and what is searched for: the words of oracles and of those who ask them.
+//! Where the arm stands, where blocks lie, and what is searched for: the words of oracles and of
+//! those who ask them.
 
 use std::ops::Range;
 
@@ -8,8 +9,9 @@ use crate::op::Op;
 use crate::sorted::{Cursor, Keyed};
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
 
-/// Where a block lies, as far as an oracle knows. The stack computes it once when it queues an I/O, so that a decision among
-/// hundreds costs no address translation. All zero if the oracle has no arm and needs no places.
+/// Where a block lies, as far as an oracle knows. The stack computes it once when it queues an I/O,
+/// so that a decision among hundreds costs no address translation. All zero if the oracle has no
+/// arm and needs no places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Cylinder, in the oracle's own count.
@@ -69,7 +71,8 @@ pub struct Candidate {
     pub id: IoId,
     /// Breaks ties: the lowest wins.
     pub sequence: u64,
-    /// How many blocks. In 32 bits, as all that wait are walked through; one that is longer counts as that long.
+    /// How many blocks. In 32 bits, as all that wait are walked through; one that is longer counts
+    /// as that long.
     pub blocks: u32,
 }
 
@@ -88,7 +91,8 @@ impl Candidate {
 }
 
 impl Keyed for Candidate {
-    /// Cylinder, then sequence: in one number, since no processor predicts the branch between two comparisons.
+    /// Cylinder, then sequence: in one number, since no processor predicts the branch between two
+    /// comparisons.
     type Key = u128;
 
     #[inline]

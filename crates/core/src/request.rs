@@ -4,7 +4,8 @@ use crate::ids::{RequestId, StreamId};
 use crate::op::{Cost, Op, Status};
 use crate::units::{Blocks, Duration, Extent, Instant, Lba};
 
-/// How far from its home a write may land, as its client says. Placements whose blocks have addresses take no notice.
+/// How far from its home a write may land, as its client says. Placements whose blocks have
+/// addresses take no notice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Freedom {
     /// Nothing is said of it.
@@ -29,7 +30,8 @@ pub struct Request {
     pub stream: StreamId,
     /// What to do.
     pub op: Op,
-    /// Where; empty for a flush. Of a range write where it may land, for those who go by addresses; in the answer where it has landed.
+    /// Where; empty for a flush. Of a range write where it may land, for those who go by addresses;
+    /// in the answer where it has landed.
     pub extent: Extent,
     /// When it came.
     pub arrived: Instant,
@@ -37,7 +39,8 @@ pub struct Request {
     pub priority: u16,
     /// Force unit access, of a write: it is answered only when its data are on the medium.
     pub fua: bool,
-    /// Synchronous, of a write: somebody waits for it, where other writes are made behind the backs of those who asked. Reads always are.
+    /// Synchronous, of a write: somebody waits for it, where other writes are made behind the backs
+    /// of those who asked. Reads always are.
     pub sync: bool,
     /// A range write: it comes with an offer ([`Input::Offer`](crate::stack::Input::Offer)).
     pub offered: bool,
@@ -71,7 +74,8 @@ impl Request {
 pub struct Timeline {
     /// It came to the stack.
     pub arrived: Instant,
-    /// A drive began to work on its first I/O, which may wait in the drive's own queue before; equal to `replied` when it needed none.
+    /// A drive began to work on its first I/O, which may wait in the drive's own queue before;
+    /// equal to `replied` when it needed none.
     pub started: Instant,
     /// It was answered.
     pub replied: Instant,
@@ -98,7 +102,8 @@ impl Timeline {
         self.replied.since(self.started)
     }
 
-    /// So much of [`Timeline::service`] a part of its cost was. Where I/Os run side by side their costs add up to more than the time that goes by: then each part has its share of that.
+    /// So much of [`Timeline::service`] a part of its cost was. Where I/Os run side by side their
+    /// costs add up to more than the time that goes by: then each part has its share of that.
     pub fn of_service(&self, part: Duration) -> Duration {
         let (all, service) = (self.cost.total(), self.service());
         if all <= service {

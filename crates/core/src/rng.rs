@@ -1,9 +1,9 @@
 //! Random numbers: one seed, a stream of its own for every part.
 //!
-//! A stream is named (`"workload/0"`, `"oracle/1"`), so adding a part does not disturb the numbers of
-//! another. The generator is pinned: xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom
-//! number generators", ACM TOMS 47, 2021), seeded through splitmix64 as its authors advise. Logarithms
-//! come from `libm`, so draws are equal on every machine.
+//! A stream is named (`"workload/0"`, `"oracle/1"`), so adding a part does not disturb the numbers
+//! of another. The generator is pinned: xoshiro256++ (Blackman and Vigna, "Scrambled linear
+//! pseudorandom number generators", ACM TOMS 47, 2021), seeded through splitmix64 as its authors
+//! advise. Logarithms come from `libm`, so draws are equal on every machine.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -27,8 +27,8 @@ impl Rng {
         self.0.next_u64()
     }
 
-    /// Uniform in `0..bound`, by multiplication (Lemire 2019) without the rejection step: the bias is
-    /// below bound / 2^64.
+    /// Uniform in `0..bound`, by multiplication (Lemire 2019) without the rejection step: the bias
+    /// is below bound / 2^64.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "nothing lies below 0");

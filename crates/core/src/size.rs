@@ -48,7 +48,8 @@ impl Size {
         units.next().map_or(1, |(_, bytes)| *bytes)
     }
 
-    /// Lines of `line_bytes` of a cache of this size, where the trace asks for `footprint` lines in all. Parts of a line are left out.
+    /// Lines of `line_bytes` of a cache of this size, where the trace asks for `footprint` lines in
+    /// all. Parts of a line are left out.
     pub fn lines(self, footprint: u64, line_bytes: u64) -> u64 {
         match self {
             // As exact as decimal shares are meant: 0.1 % of 10,000 is 10.

@@ -1,16 +1,17 @@
 //! A sorted list that is fast when short and still quick when a million items wait.
 //!
-//! Items lie in order in chunks of at most [`CHUNK_MAX`], with a directory of the keys between chunks: a B+-tree of
-//! two floors. With a queue's usual few dozen items that is one array, searched in
-//! the cache; a walk to the neighbours is a step in memory. Chunks that run empty are kept for the next split, so
-//! nothing is allocated once the list has been as long as it gets (a `BTreeMap` allocates and frees as it goes).
+//! Items lie in order in chunks of at most [`CHUNK_MAX`], with a directory of the keys between
+//! chunks: a B+-tree of two floors. With a queue's usual few dozen items that is one array,
+//! searched in the cache; a walk to the neighbours is a step in memory. Chunks that run empty are
+//! kept for the next split, so nothing is allocated once the list has been as long as it gets (a
+//! `BTreeMap` allocates and frees as it goes).
 //!
-//! Costs: search O(log n); insertion and removal move at most a chunk, and once in some thirty insertions a
-//! directory entry per chunk behind the split, which is O(n / chunk²) amortised: a few tens of nanoseconds up
-//! to 10^5 items, some hundred at 10^6.
+//! Costs: search O(log n); insertion and removal move at most a chunk, and once in some thirty
+//! insertions a directory entry per chunk behind the split, which is O(n / chunk²) amortised: a few
+//! tens of nanoseconds up to 10^5 items, some hundred at 10^6.
 
-/// Most items in a chunk: one moves half of them at an insertion, so small is quick; the directory has an
-/// entry per chunk, so large is quick when millions wait.
+/// Most items in a chunk: one moves half of them at an insertion, so small is quick; the directory
+/// has an entry per chunk, so large is quick when millions wait.
 const CHUNK_MAX: usize = 64;
 /// A chunk with fewer items joins a neighbour if both together fill at most [`JOINED_MAX`].
 const LONELY_MAX: usize = CHUNK_MAX / 4;

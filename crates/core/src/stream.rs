@@ -1,8 +1,9 @@
 //! Who asks, and what it may claim: the streams that schedulers share a drive out among.
 //!
-//! A request names its stream by number. What is known of a stream stands in one table, which schedulers see. Class and level come with
-//! requests, as Linux gives every request the priority of the process that made it; a request whose priority is unknown
-//! leaves them as they are. Weight and group are set from outside ([`Input::Describe`](crate::stack::Input::Describe)). O(1).
+//! A request names its stream by number. What is known of a stream stands in one table, which
+//! schedulers see. Class and level come with requests, as Linux gives every request the priority of
+//! the process that made it; a request whose priority is unknown leaves them as they are. Weight
+//! and group are set from outside ([`Input::Describe`](crate::stack::Input::Describe)). O(1).
 
 use crate::ids::{GroupId, StreamId};
 use crate::request::Request;
@@ -22,7 +23,8 @@ impl Class {
     /// All of them, in the order of their indexes.
     pub const ALL: [Class; 3] = [Class::RealTime, Class::BestEffort, Class::Idle];
 
-    /// The class of a Linux I/O priority, `class << 13 | level`: 1 is real-time, 3 is idle, all else best effort.
+    /// The class of a Linux I/O priority, `class << 13 | level`: 1 is real-time, 3 is idle, all
+    /// else best effort.
     #[inline]
     pub const fn of(priority: u16) -> Class {
         match priority >> 13 {
@@ -36,7 +38,8 @@ impl Class {
 /// Streams that are named by a setting have numbers below this.
 const NAMED: u32 = 1 << 20;
 
-/// What a setting says of streams: a list of `STREAM=VALUE`, separated by spaces. None if it makes no sense.
+/// What a setting says of streams: a list of `STREAM=VALUE`, separated by spaces. None if it makes
+/// no sense.
 pub fn by_stream<T>(text: &str, value: impl Fn(&str) -> Option<T>) -> Option<Vec<(StreamId, T)>> {
     let pair = |word: &str| {
         let (stream, of) = word.split_once('=')?;
@@ -60,7 +63,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// A stream that nobody says anything of: Linux's weight of a group, and its level of a process.
+    /// A stream that nobody says anything of: Linux's weight of a group, and its level of a
+    /// process.
     pub const UNKNOWN: Stream = Stream {
         weight: 100,
         class: Class::BestEffort,

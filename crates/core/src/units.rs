@@ -1,8 +1,8 @@
 //! Quantities with a unit or an address space, one newtype each.
 //!
-//! Time is integer nanoseconds since the start of a run, angle is an integer fraction of a turn: sums
-//! and comparisons are exact, so the same seed gives the same bits on any machine. A *block* is 512
-//! bytes everywhere in the core, whatever the sector size of a drive.
+//! Time is integer nanoseconds since the start of a run, angle is an integer fraction of a turn:
+//! sums and comparisons are exact, so the same seed gives the same bits on any machine. A *block*
+//! is 512 bytes everywhere in the core, whatever the sector size of a drive.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub, SubAssign};

@@ -1,14 +1,18 @@
-//! Zones of a drive, and how far each is written: what a drive knows of itself, and what a host knows of it that hears of its commands.
+//! Zones of a drive, and how far each is written: what a drive knows of itself, and what a host
+//! knows of it that hears of its commands.
 //!
-//! A drive with zones takes writes in order. Each zone has a *pointer*, the block at which the next write must begin; a write moves it
-//! behind its last block, and a reset moves it back to the begin. Zones at the begin of the drive may be *conventional*: they have no
-//! pointer and are written anywhere. Where range writes may begin is told as [`Writable`]: at the pointers, so whatever searches offers
-//! searches zones. Pointers count writes under way, so two writes never get the same place.
+//! A drive with zones takes writes in order. Each zone has a *pointer*, the block at which the next
+//! write must begin; a write moves it behind its last block, and a reset moves it back to the
+//! begin. Zones at the begin of the drive may be *conventional*: they have no pointer and are
+//! written anywhere. Where range writes may begin is told as [`Writable`]: at the pointers, so
+//! whatever searches offers searches zones. Pointers count writes under way, so two writes never
+//! get the same place.
 //!
-//! A zone in which a write failed on the medium is *read-only* from then on, as a drive cannot know what lies behind the bad block. Sources:
-//! T10, ZBC (host-managed zoned disks); NVM Express, Zoned Namespace Command Set. Not modelled: limits of open and active zones, finishing
-//! a zone early. 16 bytes a zone; O(zones / 64) for a search at worst, and O(1) for all else but a reset, which is O(zones) of those it
-//! covers.
+//! A zone in which a write failed on the medium is *read-only* from then on, as a drive cannot know
+//! what lies behind the bad block. Sources: T10, ZBC (host-managed zoned disks); NVM Express, Zoned
+//! Namespace Command Set. Not modelled: limits of open and active zones, finishing a zone early. 16
+//! bytes a zone; O(zones / 64) for a search at worst, and O(1) for all else but a reset, which is
+//! O(zones) of those it covers.
 
 use std::ops::Range;
 
@@ -137,8 +141,9 @@ impl Zones {
         self.zones[zone as usize].state == State::ReadOnly
     }
 
-    /// Whether a command is a write that the drive does not take: it does not begin at its zone's pointer, or reaches behind what can be written
-    /// of the zone, or the zone is not to be written now.
+    /// Whether a command is a write that the drive does not take: it does not begin at its zone's
+    /// pointer, or reaches behind what can be written of the zone, or the zone is not to be written
+    /// now.
     pub fn refuses(&self, command: &Command) -> bool {
         let blocks = command.at.0..(command.at + command.len).0;
         if command.op != Op::Write || blocks.end <= self.shape.conventional {
@@ -173,8 +178,9 @@ impl Zones {
         }
     }
 
-    /// What a host knows that was not told where the write began: a command of the drive has ended. After one that was not answered in time a
-    /// host asks the drive how far its zones are written, which takes no time here.
+    /// What a host knows that was not told where the write began: a command of the drive has ended.
+    /// After one that was not answered in time a host asks the drive how far its zones are written,
+    /// which takes no time here.
     pub fn heard(&mut self, done: &DriveDone) {
         let blocks = done.at.0..(done.at + done.len).0;
         match (done.op, done.status) {
@@ -199,7 +205,8 @@ impl Zones {
         }
     }
 
-    /// A reset of these zones waits: nothing is written there any more. How many of them hold something.
+    /// A reset of these zones waits: nothing is written there any more. How many of them hold
+    /// something.
     pub fn close(&mut self, zones: &Range<u32>) -> u32 {
         let mut holding = 0;
         for zone in zones.clone() {

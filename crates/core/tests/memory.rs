@@ -1,5 +1,5 @@
-//! What a volume whose writes are eager takes of memory: four bytes for each copy of a block (A9 of the published claims), measured
-//! as all that stays allocated when it is built.
+//! What a volume whose writes are eager takes of memory: four bytes for each copy of a block (A9 of
+//! the published claims), measured as all that stays allocated when it is built.
 
 #![allow(
     clippy::unwrap_used,
@@ -17,8 +17,8 @@ struct Counting;
 
 static OUT: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call goes unchanged to the system's allocator, which keeps the contract; counting touches no memory
-// that it manages.
+// SAFETY: every call goes unchanged to the system's allocator, which keeps the contract; counting
+// touches no memory that it manages.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         OUT.fetch_add(layout.size(), Ordering::Relaxed);
@@ -52,7 +52,8 @@ const DISK: &str = "
     cylinder_skew_sectors = 30
 ";
 
-/// Bytes that stay allocated with a stack over so many copies, and the blocks of 4 KiB of its volume.
+/// Bytes that stay allocated with a stack over so many copies, and the blocks of 4 KiB of its
+/// volume.
 fn taken(copies: u8) -> (usize, u64) {
     let drive = DriveConfig {
         part: PartConfig::named("of the test"),
@@ -67,8 +68,8 @@ fn taken(copies: u8) -> (usize, u64) {
     (taken, built.stack.capacity().0 / 8)
 }
 
-/// One test, so that no other thread allocates meanwhile. Each further copy adds its part of the map; which slots are free takes
-/// a fifth as much again where there are two slots for a block.
+/// One test, so that no other thread allocates meanwhile. Each further copy adds its part of the
+/// map; which slots are free takes a fifth as much again where there are two slots for a block.
 #[test]
 fn a_copy_of_a_block_takes_four_bytes() {
     let (two, blocks) = taken(2);

@@ -1,9 +1,11 @@
 //! Speed of `hitrate`, everything counted: reading, numbering, simulating.
 //!
-//! `cargo bench -p nearslot-lab --bench hitrate [-- MILLIONS [FILTER]]`. A trace of Zipf(1.0) requests over a million objects, and one of equally likely
-//! ones over ten million, are written to a temporary folder in libCacheSim's format, so that the same file can be given to that. Millions of
-//! requests a second; misses stand beside, so that a faster answer that is another answer shows. With a filter, as `zipf lru 1%`, there is nothing in the process but
-//! that question, so its processor time can be told from outside.
+//! `cargo bench -p nearslot-lab --bench hitrate [-- MILLIONS [FILTER]]`. A trace of Zipf(1.0)
+//! requests over a million objects, and one of equally likely ones over ten million, are written to
+//! a temporary folder in libCacheSim's format, so that the same file can be given to that. Millions
+//! of requests a second; misses stand beside, so that a faster answer that is another answer shows.
+//! With a filter, as `zipf lru 1%`, there is nothing in the process but that question, so its
+//! processor time can be told from outside.
 
 #![allow(clippy::print_stdout, reason = "a bench reports on standard output")]
 

@@ -1,7 +1,9 @@
-//! Price per record of everything that sees every record: survey, inspection and its parts, replays, synthetic load.
+//! Price per record of everything that sees every record: survey, inspection and its parts,
+//! replays, synthetic load.
 //!
-//! `cargo bench -p nearslot-lab --bench records [-- MILLIONS]`. A fixed seed makes the records; a digest of each
-//! result stands beside its time, so that a faster answer that is another answer shows.
+//! `cargo bench -p nearslot-lab --bench records [-- MILLIONS]`. A fixed seed makes the records; a
+//! digest of each result stands beside its time, so that a faster answer that is another answer
+//! shows.
 
 #![allow(clippy::print_stdout, reason = "a bench reports on standard output")]
 
@@ -26,7 +28,8 @@ use nearslot_trace::{Header, Record, TimeKind, TraceOp};
 /// Blocks of the drive below: 1 TB.
 const CAPACITY: u64 = 2_000_000_000;
 
-/// Poisson arrivals at 1000/s: 4 to 64 KiB, a third of them sequential, 30 % writes, response times known.
+/// Poisson arrivals at 1000/s: 4 to 64 KiB, a third of them sequential, 30 % writes, response times
+/// known.
 fn records(count: usize) -> Vec<Record> {
     let mut rng = Rng::stream(1, "bench");
     let (mut now, mut end) = (0.0, 0);

@@ -1,8 +1,10 @@
-//! Requests simulated per second on one core: Cheetah 9LP, random 4 KB, two thirds reads, closed load.
+//! Requests simulated per second on one core: Cheetah 9LP, random 4 KB, two thirds reads, closed
+//! load.
 //!
-//! Seconds are the thread's own processor time, so that a busy machine disturbs little.
-//! `cargo bench -p nearslot-lab --bench simulate [-- FILTER]`. Prints a row per scheduler, drive model and depth, with
-//! a digest of the outcome beside the time, so that a change of speed cannot hide a change of result.
+//! Seconds are the thread's own processor time, so that a busy machine disturbs little. `cargo
+//! bench -p nearslot-lab --bench simulate [-- FILTER]`. Prints a row per scheduler, drive model and
+//! depth, with a digest of the outcome beside the time, so that a change of speed cannot hide a
+//! change of result.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -31,10 +33,12 @@ const ROUNDS: usize = 5;
 const HOT_PAGES: u64 = 200_000;
 const SEQUENCE_PAGES: u64 = 2_000_000;
 
-/// Blocks that requests over many drives go to, whatever their number: what eight drives have room for.
+/// Blocks that requests over many drives go to, whatever their number: what eight drives have room
+/// for.
 const FOOTPRINT: Blocks = Blocks(900_000_000);
 
-/// Requests for caches: three in four go to hot pages, the nearer to the first the more often; the others follow each other.
+/// Requests for caches: three in four go to hot pages, the nearer to the first the more often; the
+/// others follow each other.
 fn cached_records() -> Arc<[Record]> {
     let mut rng = Rng::stream(1, "bench");
     let mut next = 0;
@@ -76,7 +80,8 @@ fn measure(drive: &str, place: &str, sched: &str, depth: u64) -> (f64, f64) {
     measure_beside(&[(&parts, load)], drive)[0]
 }
 
-/// The same of several stacks of these parts, each under its load. They take turns, so that a machine that becomes slower does so for all.
+/// The same of several stacks of these parts, each under its load. They take turns, so that a
+/// machine that becomes slower does so for all.
 fn measure_beside(stacks: &[(&[(&str, &str)], Load<'_>)], drive: &str) -> Vec<(f64, f64)> {
     let mut found = vec![(0.0_f64, 0.0); stacks.len()];
     for _ in 0..ROUNDS {
@@ -167,7 +172,8 @@ fn main() {
     with_everything(&filter);
 }
 
-/// What a read cache costs, and what a policy of two lists costs beside one of one; a placement that has more to plan.
+/// What a read cache costs, and what a policy of two lists costs beside one of one; a placement
+/// that has more to plan.
 fn with_caches(filter: &str) {
     println!(
         "{:34} {:>34} {:>10} {:>14} {:>14} {:>10}",
@@ -209,8 +215,9 @@ fn with_caches(filter: &str) {
     }
 }
 
-/// What a request costs over many drives: arrays of eight, and strips without parity. First as many requests are in flight over all, then two for each
-/// drive. Drives that take no time to simulate show what the loop and the stack cost.
+/// What a request costs over many drives: arrays of eight, and strips without parity. First as many
+/// requests are in flight over all, then two for each drive. Drives that take no time to simulate
+/// show what the loop and the stack cost.
 fn over_drives(filter: &str) {
     println!(
         "{:14} {:34} {:>9} {:>14} {:>14} {:>10}",
@@ -264,7 +271,8 @@ fn over_drives_of(drive: &str, sched: &str, place: &str, depth: Option<u64>) {
     }
 }
 
-/// Everything at once: a cache, a prefetcher, a write buffer and parities, under an SPC-1-like load.
+/// Everything at once: a cache, a prefetcher, a write buffer and parities, under an SPC-1-like
+/// load.
 fn with_everything(filter: &str) {
     println!(
         "{:34} {:>12} {:>14} {:>14} {:>10} {:>10}",
@@ -304,7 +312,8 @@ fn with_everything(filter: &str) {
     }
 }
 
-/// Writes that go wherever a slot is free: what a request costs as a whole bounds what its decision costs.
+/// Writes that go wherever a slot is free: what a request costs as a whole bounds what its decision
+/// costs.
 fn with_open_writes(filter: &str) {
     let drive = "seagate-cheetah-9lp:model=mechanical:overhead_ms=0.6";
     println!(
@@ -333,7 +342,8 @@ fn with_open_writes(filter: &str) {
     }
 }
 
-/// Random reads of 4 KiB over flash with the map in memory, and reads and writes; and what it takes to make such a drive.
+/// Random reads of 4 KiB over flash with the map in memory, and reads and writes; and what it takes
+/// to make such a drive.
 fn on_flash(filter: &str) {
     println!(
         "{:40} {:>10} {:>7} {:>14} {:>14} {:>10}",

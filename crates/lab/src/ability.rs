@@ -1,22 +1,27 @@
-//! What a drive can do with a load, found out cheaply: a short closed loop over a sample of the load's requests.
+//! What a drive can do with a load, found out cheaply: a short closed loop over a sample of the
+//! load's requests.
 //!
-//! The sample is [`STRETCHES`] stretches of consecutive requests, evenly spaced over the load, so that runs of neighbouring
-//! addresses stay runs. It is served [`DEPTH`] deep by the scenario's own scheduler, placement and drive, and answers are
-//! counted while the loop is full. So the estimate knows sizes, directions, places and the scheduler. How sure it is: of a steady
-//! load a few percent; of one whose requests change from hour to hour as sure as sixteen stretches are of the whole. A
-//! scheduler that gains from a longer queue than [`DEPTH`] can do more: SATF about a tenth more with each doubling. It says
-//! nothing of idle time that a placement needs for itself. Faults that begin at an instant of their own are left out: the loop would
-//! meet them at another place in the load than the run does, or not at all. The write caches of the drives are full when the loop begins, as constant
-//! pressure leaves them.
+//! The sample is [`STRETCHES`] stretches of consecutive requests, evenly spaced over the load, so
+//! that runs of neighbouring addresses stay runs. It is served [`DEPTH`] deep by the scenario's own
+//! scheduler, placement and drive, and answers are counted while the loop is full. So the estimate
+//! knows sizes, directions, places and the scheduler. How sure it is: of a steady load a few
+//! percent; of one whose requests change from hour to hour as sure as sixteen stretches are of the
+//! whole. A scheduler that gains from a longer queue than [`DEPTH`] can do more: SATF about a tenth
+//! more with each doubling. It says nothing of idle time that a placement needs for itself. Faults
+//! that begin at an instant of their own are left out: the loop would meet them at another place in
+//! the load than the run does, or not at all. The write caches of the drives are full when the loop
+//! begins, as constant pressure leaves them.
 //!
-//! **Drives that work on many commands at once.** A network volume with a latency of 10 ms answers 100 requests a second for each
-//! one in flight, up to a limit that may lie far beyond [`DEPTH`] of them; so does a large array. An open load has as many in
-//! flight as it takes. So the sample is also served half as deep. Where twice the depth gives [`RISING`] times the rate or more,
-//! depth is doubled until it does not. As many are in flight as the sample has, at most: more would wait for each other, as they
-//! are the same requests again. If the rate still rises there, what the drive can do is not known, and nothing is told.
+//! **Drives that work on many commands at once.** A network volume with a latency of 10 ms answers
+//! 100 requests a second for each one in flight, up to a limit that may lie far beyond [`DEPTH`] of
+//! them; so does a large array. An open load has as many in flight as it takes. So the sample is
+//! also served half as deep. Where twice the depth gives [`RISING`] times the rate or more, depth
+//! is doubled until it does not. As many are in flight as the sample has, at most: more would wait
+//! for each other, as they are the same requests again. If the rate still rises there, what the
+//! drive can do is not known, and nothing is told.
 //!
-//! Cost: two passes over a sample of some two thousand requests for a disk, and some thirty thousand requests where depth is doubled to the
-//! end.
+//! Cost: two passes over a sample of some two thousand requests for a disk, and some thirty
+//! thousand requests where depth is doubled to the end.
 
 use nearslot_core::config::{Assembly, StackConfig};
 use nearslot_core::op::Op;
@@ -34,8 +39,8 @@ pub const STRETCHES: u64 = 16;
 pub const STRETCH_REQUESTS: u64 = 128;
 /// Requests in flight, unless the rate rises with them.
 pub const DEPTH: u64 = 128;
-/// Where twice as many requests in flight have so many times the rate or more, more may have still more. SATF on a disk stays
-/// well below; what is passed over above is at most about a third.
+/// Where twice as many requests in flight have so many times the rate or more, more may have still
+/// more. SATF on a disk stays well below; what is passed over above is at most about a third.
 const RISING: f64 = 1.25;
 
 /// What a drive, or an array of them, can do under constant pressure.
@@ -57,8 +62,8 @@ pub fn is_sampled(number: u64, count: u64) -> bool {
     number - start < STRETCH_REQUESTS
 }
 
-/// What the stack of this scenario can do with such requests; `None` if they are too few to tell, take no time, or are answered the
-/// faster the more are in flight, however many.
+/// What the stack of this scenario can do with such requests; `None` if they are too few to tell,
+/// take no time, or are answered the faster the more are in flight, however many.
 ///
 /// # Errors
 /// The stack cannot be built.
@@ -67,7 +72,8 @@ pub fn ability(
     sample: &[Request],
     control: &Control,
 ) -> Result<Option<Ability>, RunError> {
-    // What a cache or a write buffer can do depends on all that was asked before, of which a sample has too little.
+    // What a cache or a write buffer can do depends on all that was asked before, of which a sample
+    // has too little.
     if stack.in_memory()?.is_some() || stack.in_buffer()?.is_some() {
         return Ok(None);
     }
@@ -94,7 +100,8 @@ pub fn ability(
     }
 }
 
-/// What the stack answers with so many requests in flight; `None` if they take no time, or it was interrupted.
+/// What the stack answers with so many requests in flight; `None` if they take no time, or it was
+/// interrupted.
 fn at_depth(
     stack: &StackConfig,
     sample: &[Request],

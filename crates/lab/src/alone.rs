@@ -1,11 +1,12 @@
-//! Serving one command on an idle drive, for what replays requests without a scheduler: calibration and validation.
+//! Serving one command on an idle drive, for what replays requests without a scheduler: calibration
+//! and validation.
 
 use nearslot_core::contract::Drive;
 use nearslot_core::io::{Command, DriveDone};
 use nearslot_core::units::Instant;
 
-/// Serves a command that is issued at `now`; when it ends, and its completion. `outstanding` says how many commands run or wait
-/// at an instant, this one counted.
+/// Serves a command that is issued at `now`; when it ends, and its completion. `outstanding` says
+/// how many commands run or wait at an instant, this one counted.
 pub(crate) fn serve(
     drive: &mut dyn Drive,
     now: Instant,

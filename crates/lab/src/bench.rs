@@ -1,4 +1,5 @@
-//! A drive alone on a bench: one command after another, and how long each takes. For tables that are measured before anything is run.
+//! A drive alone on a bench: one command after another, and how long each takes. For tables that
+//! are measured before anything is run.
 
 use nearslot_core::contract::Drive;
 use nearslot_core::ids::IoId;

@@ -1,4 +1,5 @@
-//! The drives of the catalog by their size: which disks are of today, and which disks and flash drives are large enough for a load.
+//! The drives of the catalog by their size: which disks are of today, and which disks and flash
+//! drives are large enough for a load.
 
 use nearslot_core::drive::{self, CATALOG, Entry};
 use nearslot_core::units::Blocks;
@@ -40,7 +41,8 @@ pub(crate) fn of_today() -> Vec<Disk> {
     disks
 }
 
-/// Those that have so many blocks, in their order, but for those that stand for the drive of one study and tell no year.
+/// Those that have so many blocks, in their order, but for those that stand for the drive of one
+/// study and tell no year.
 fn large(drives: Vec<Disk>, blocks: Blocks) -> Vec<&'static str> {
     let proposed = |disk: &Disk| disk.year.is_some() && disk.capacity >= blocks;
     let large = drives.into_iter().filter(proposed);
@@ -52,7 +54,8 @@ pub(crate) fn names(blocks: Blocks) -> Vec<&'static str> {
     large(disks(), blocks)
 }
 
-/// The drives of the catalog that have so many blocks, each kind for itself, in words for a message.
+/// The drives of the catalog that have so many blocks, each kind for itself, in words for a
+/// message.
 pub(crate) fn large_enough(blocks: Blocks) -> String {
     let flash = large(drives(Entry::is_flash), blocks);
     let kinds = [("the disks", names(blocks)), ("the flash drives", flash)];

@@ -1,13 +1,16 @@
-//! The drive when none is named: the smallest disk of the catalog that is of today and holds the load.
+//! The drive when none is named: the smallest disk of the catalog that is of today and holds the
+//! load.
 //!
-//! A disk is *of today* if it was first sold in [`TODAY_SINCE`] or later, as `year` of its file says. From then on disks record
-//! perpendicularly (Toshiba's MK4007GAL of 2005 was the first) and hold hundreds of gigabytes and more, while arms and spindles
-//! have hardly changed: what is in service now moves as these do. Only disks are chosen; a cloud volume's limits are a contract,
+//! A disk is *of today* if it was first sold in [`TODAY_SINCE`] or later, as `year` of its file
+//! says. From then on disks record perpendicularly (Toshiba's MK4007GAL of 2005 was the first) and
+//! hold hundreds of gigabytes and more, while arms and spindles have hardly changed: what is in
+//! service now moves as these do. Only disks are chosen; a cloud volume's limits are a contract,
 //! not a drive that happens to fit.
 //!
-//! One drive is chosen for all runs of a grid. Disks are tried from the smallest on: each stack is built, so that placements take
-//! from the capacity what they need, and the load is laid out on it. That takes a few milliseconds, unless a placement prepares every
-//! slot of a drive, as its card says: minutes for a terabyte. With such a placement a drive must be named.
+//! One drive is chosen for all runs of a grid. Disks are tried from the smallest on: each stack is
+//! built, so that placements take from the capacity what they need, and the load is laid out on it.
+//! That takes a few milliseconds, unless a placement prepares every slot of a drive, as its card
+//! says: minutes for a terabyte. With such a placement a drive must be named.
 
 use std::collections::BTreeSet;
 
@@ -40,8 +43,8 @@ fn on(scenario: &Scenario, disk: &Disk) -> Scenario {
     scenario
 }
 
-/// Checks every name and knob of the points, before a long trace is read. A drive that is left open is any of those that may be
-/// chosen, as these have the same knobs.
+/// Checks every name and knob of the points, before a long trace is read. A drive that is left open
+/// is any of those that may be chosen, as these have the same knobs.
 ///
 /// # Errors
 /// The first mistake; a drive is left open where the placement needs one that is named.
@@ -76,7 +79,8 @@ fn check_place(scenario: &Scenario) -> Result<(), ConfigError> {
     Err(ConfigError::value("drive", "none named", &allowed))
 }
 
-/// Names the drive of all points that leave it open; gives which and why, if there are any, and tells it at once.
+/// Names the drive of all points that leave it open; gives which and why, if there are any, and
+/// tells it at once.
 ///
 /// # Errors
 /// No disk of today holds the load: the error of the largest.
@@ -110,7 +114,8 @@ pub(crate) fn settle(
     Ok((settled, Some(chosen)))
 }
 
-/// Names the drive of all points that leave it open as the largest disk of today, for arrays whose drives need not hold the trace alone.
+/// Names the drive of all points that leave it open as the largest disk of today, for arrays whose
+/// drives need not hold the trace alone.
 pub(crate) fn largest(points: &[Point], trace: &LoadedTrace) -> (Vec<Point>, Option<ChosenDrive>) {
     let largest = of_today().pop().expect("the catalog has disks of today");
     let mut settled = points.to_vec();
@@ -149,8 +154,9 @@ fn distinct<'a>(open: &[&'a Scenario]) -> Vec<&'a Scenario> {
     first.copied().collect()
 }
 
-/// The smallest disk that holds all of them as they are; if there is none, the largest, if what the loads allow to be done about
-/// addresses is enough for that one. Tells whether addresses stay as they are.
+/// The smallest disk that holds all of them as they are; if there is none, the largest, if what the
+/// loads allow to be done about addresses is enough for that one. Tells whether addresses stay as
+/// they are.
 fn choose(scenarios: &[&Scenario], trace: Option<&LoadedTrace>) -> Result<(Disk, bool), RunError> {
     let mut disks = of_today();
     // What is wrong on the smallest disk is not that it is too small, which is unfit.
@@ -183,7 +189,8 @@ fn tried(error: ConfigError, largest: &Disk) -> ConfigError {
     }
 }
 
-/// Whether a disk takes all of them: `whole` if addresses may not be changed, whatever the load allows.
+/// Whether a disk takes all of them: `whole` if addresses may not be changed, whatever the load
+/// allows.
 fn hold(
     scenarios: &[&Scenario],
     trace: Option<&LoadedTrace>,

@@ -1,5 +1,6 @@
-//! What speaks against the times of a drive: its file may say, in its table `calibration`, that it does not quite stand for the drive
-//! that was measured; and commands may be longer than any that were measured. Who runs on it has to know.
+//! What speaks against the times of a drive: its file may say, in its table `calibration`, that it
+//! does not quite stand for the drive that was measured; and commands may be longer than any that
+//! were measured. Who runs on it has to know.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +15,8 @@ use crate::number::counted;
 use crate::scenario;
 use crate::warning::{Warning, WarningKind};
 
-/// Verdicts of a calibration with which a drive's times are not to be read as those of the drive, as `calibrate` writes them.
+/// Verdicts of a calibration with which a drive's times are not to be read as those of the drive,
+/// as `calibrate` writes them.
 pub(crate) const DOUBTFUL: [&str; 3] = ["fair", "poor", "unjudged"];
 
 /// What to know of the drives of these runs.

@@ -1,21 +1,25 @@
 //! Ends a run early once it surely misses an objective.
 //!
-//! For each objective and each batch of `measure/` the gate counts the requests that were not answered within the limit of a percentile;
-//! where the limit is one of the mean, it adds up response times. The loop asks it every few thousand events whether the run is over.
-//! It then takes what it does not know yet to be as favourable as possible:
+//! For each objective and each batch of `measure/` the gate counts the requests that were not
+//! answered within the limit of a percentile; where the limit is one of the mean, it adds up
+//! response times. The loop asks it every few thousand events whether the run is over. It then
+//! takes what it does not know yet to be as favourable as possible:
 //!
-//! - A request of a complete batch that still waits has waited at least since the last arrival of its batch. So long counts; but
-//!   nothing of it does in a mean if requests may fail, as one that does is in no mean.
-//! - Each request of a batch whose requests have not all come, and of all later batches, counts as one that the objective is about and
-//!   that was answered at once.
+//! - A request of a complete batch that still waits has waited at least since the last arrival of
+//!   its batch. So long counts; but nothing of it does in a mean if requests may fail, as one that
+//!   does is in no mean.
+//! - Each request of a batch whose requests have not all come, and of all later batches, counts as
+//!   one that the objective is about and that was answered at once.
 //!
-//! If even so the lower end of the 95 % interval by batches is beyond the limit, the run is over. Whatever the rest of the run would do, its
-//! estimate misses the objective, for the rest can only add to the mean. That the interval of the whole run misses it too does not
-//! follow: a few batches far worse than all others could widen it. A run whose requests are all late ends with the sixth of its 32
-//! batches. What the gate has seen decides alone, so a repeated run ends at the same request.
+//! If even so the lower end of the 95 % interval by batches is beyond the limit, the run is over.
+//! Whatever the rest of the run would do, its estimate misses the objective, for the rest can only
+//! add to the mean. That the interval of the whole run misses it too does not follow: a few batches
+//! far worse than all others could widen it. A run whose requests are all late ends with the sixth
+//! of its 32 batches. What the gate has seen decides alone, so a repeated run ends at the same
+//! request.
 //!
-//! The same counts tell which of two runs under the same load comes closer to its objectives, batch by batch, as `verdict` does
-//! with means. Cost: O(1) per request and objective.
+//! The same counts tell which of two runs under the same load comes closer to its objectives, batch
+//! by batch, as `verdict` does with means. Cost: O(1) per request and objective.
 
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::Instant;
@@ -62,8 +66,8 @@ impl Counts {
         }
     }
 
-    /// Share of requests that missed, or the mean in milliseconds, of each of the first batches; 0 of the others, with `each`
-    /// requests.
+    /// Share of requests that missed, or the mean in milliseconds, of each of the first batches; 0
+    /// of the others, with `each` requests.
     fn by_batch(&self, now: Instant, (batches, each): (usize, u64)) -> ByBatch {
         ByBatch {
             values: std::array::from_fn(|index| match &self.batches[index] {
@@ -77,7 +81,8 @@ impl Counts {
         }
     }
 
-    /// The least share of misses, or the least mean in milliseconds, of a batch whose requests have all arrived.
+    /// The least share of misses, or the least mean in milliseconds, of a batch whose requests have
+    /// all arrived.
     fn least(&self, batch: &Batch, now: Instant) -> f64 {
         let waited = now.since(batch.last).0;
         let waiting = batch.arrived - batch.answered;
@@ -98,7 +103,8 @@ impl Counts {
         }
     }
 
-    /// Whether the lower end of the interval is beyond the limit, with the rest taken as favourable as possible.
+    /// Whether the lower end of the interval is beyond the limit, with the rest taken as favourable
+    /// as possible.
     fn missed(&self, now: Instant, rest: (usize, u64)) -> bool {
         let ByBatch { values, weights } = self.by_batch(now, rest);
         let (mean, half) = weighted(&values, &weights);
@@ -110,7 +116,8 @@ impl Counts {
 pub(crate) struct Gate {
     window: Window,
     counts: Vec<Counts>,
-    /// Requests of each batch that came, of all kinds: they need not come in the order of their numbers.
+    /// Requests of each batch that came, of all kinds: they need not come in the order of their
+    /// numbers.
     came: [u64; BATCHES],
     /// Whether each objective was surely missed when it was asked last.
     missed: Vec<bool>,
@@ -220,7 +227,8 @@ impl Gate {
         measured.div_ceil(BATCHES as u64)
     }
 
-    /// For each objective, what every batch had of misses, or its mean; the least it can be if the run ended early.
+    /// For each objective, what every batch had of misses, or its mean; the least it can be if the
+    /// run ended early.
     pub(crate) fn by_batch(&self, end: Instant, whole: bool) -> Vec<ByBatch> {
         let batches = if whole { BATCHES } else { self.complete() };
         let counts = self.counts.iter();
@@ -272,7 +280,8 @@ mod tests {
 
     #[test]
     fn a_run_ends_when_no_rest_could_mend_it() {
-        // Every request of the first five of 32 batches misses: 5/32 less 2.04 standard errors of 0.065.
+        // Every request of the first five of 32 batches misses: 5/32 less 2.04 standard errors of
+        // 0.065.
         for objective in ["p99 < 10 ms", "read p99 < 10 ms", "mean < 0.5 ms"] {
             let mut gate = gate(objective);
             let end = |batches: u64| 100 + batches * REQUESTS / 32;
@@ -315,7 +324,8 @@ mod tests {
     fn requests_that_wait_count_once_they_have_waited_too_long() {
         let mut gate = gate("p99 < 10 ms");
         let now = feed(&mut gate, 0..1_000, None);
-        // All of the first eight batches have waited for 100 ms or more; the ninth has not come as a whole.
+        // All of the first eight batches have waited for 100 ms or more; the ninth has not come as
+        // a whole.
         assert!(gate.over(now));
         let shares = gate.by_batch(now, false)[0].values;
         assert!(

@@ -1,8 +1,8 @@
-//! What a user gives beside a load: settings that hold for all runs, each as an option of the command or as a keyword, and keys
-//! that a grid varies.
+//! What a user gives beside a load: settings that hold for all runs, each as an option of the
+//! command or as a keyword, and keys that a grid varies.
 //!
-//! A key that is varied may not be given once as well, for the one value would be dropped without a word. What a scenario file says
-//! is no such setting: options, keywords and grids override it.
+//! A key that is varied may not be given once as well, for the one value would be dropped without a
+//! word. What a scenario file says is no such setting: options, keywords and grids override it.
 
 use nearslot_core::config::{Kinds, PartConfig};
 use nearslot_core::registry::ConfigError;
@@ -21,7 +21,8 @@ pub struct Given {
 }
 
 impl Given {
-    /// All runs that are asked for over a scenario, which has the settings that were given once already.
+    /// All runs that are asked for over a scenario, which has the settings that were given once
+    /// already.
     ///
     /// # Errors
     /// As [`grid::points`]; a key was given twice, or is varied and was given once as well.
@@ -46,7 +47,8 @@ impl Given {
         grid::points(scenario, &self.vary)
     }
 
-    /// Checks that no two settings say the same key, as a workload with a depth and a depth by itself do.
+    /// Checks that no two settings say the same key, as a workload with a depth and a depth by
+    /// itself do.
     fn check_twice(&self, scenario: &Scenario) -> Result<(), ConfigError> {
         let mut said: Vec<(String, &(String, String))> = Vec::new();
         for setting in &self.once {
@@ -65,7 +67,8 @@ impl Given {
         Ok(())
     }
 
-    /// Whether an error is about something that was given here, and not about what a scenario file says.
+    /// Whether an error is about something that was given here, and not about what a scenario file
+    /// says.
     pub fn explains(&self, kinds: Kinds, error: &ConfigError) -> bool {
         let about = |key: &str, value: &str| about(error, kinds, key, value);
         let mut once = self.once.iter();
@@ -78,7 +81,8 @@ impl Given {
     }
 }
 
-/// Whether an error names this setting: by its key, by the kind of its part, or by a knob of that part.
+/// Whether an error names this setting: by its key, by the kind of its part, or by a knob of that
+/// part.
 fn about(error: &ConfigError, kinds: Kinds, key: &str, value: &str) -> bool {
     let (part, knob) = match key.split_once('.') {
         Some((part, knob)) => (part, Some(knob)),

@@ -49,7 +49,8 @@ impl FromStr for Vary {
 /// One run of a grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// What distinguishes it from the other runs of the grid: `sched=satf depth=8`. Of a single run all that was varied, or its scheduler.
+    /// What distinguishes it from the other runs of the grid: `sched=satf depth=8`. Of a single run
+    /// all that was varied, or its scheduler.
     pub label: String,
     /// The keys that were varied, in the order of the grid, with their values here.
     pub settings: Vec<(String, String)>,
@@ -65,7 +66,8 @@ impl Point {
         self.settings_of(Role::Load)
     }
 
-    /// What distinguishes what answers: `sched=satf`; all of it where the runs do not differ in that.
+    /// What distinguishes what answers: `sched=satf`; all of it where the runs do not differ in
+    /// that.
     pub fn choice(&self) -> String {
         match self.settings_of(Role::Choice) {
             choice if choice.is_empty() => self.whole_choice(),
@@ -73,7 +75,8 @@ impl Point {
         }
     }
 
-    /// What answers, as far as it was varied: what all runs share, too; the scheduler where no such key was.
+    /// What answers, as far as it was varied: what all runs share, too; the scheduler where no such
+    /// key was.
     fn whole_choice(&self) -> String {
         let kinds = self.scenario.parts.kinds();
         match self.words(|key| role(kinds, key) == Role::Choice) {
@@ -125,9 +128,9 @@ pub fn varied(points: &[Point]) -> Vec<Varied> {
     varied
 }
 
-/// The choice that the others are held against: the one that `named` names, or the first. `None` if there is nothing to
-/// choose from. A choice is named by its settings or by their values: `sched=fcfs`, `fcfs`, `"fcfs place=eager"`. Those that all runs share may be
-/// among them.
+/// The choice that the others are held against: the one that `named` names, or the first. `None` if
+/// there is nothing to choose from. A choice is named by its settings or by their values:
+/// `sched=fcfs`, `fcfs`, `"fcfs place=eager"`. Those that all runs share may be among them.
 ///
 /// # Errors
 /// `named` names no choice, or several, or there is only one, or runs are of hosts.
@@ -178,7 +181,8 @@ pub fn baseline(points: &[Point], named: Option<&str>) -> Result<Option<String>,
 /// Every combination of the values, the last key varying fastest.
 ///
 /// # Errors
-/// A key or value that is not allowed, a key that two settings of a run set, more than [`RUNS_MAX`] runs.
+/// A key or value that is not allowed, a key that two settings of a run set, more than [`RUNS_MAX`]
+/// runs.
 pub fn points(base: &Scenario, vary: &[Vary]) -> Result<Vec<Point>, ConfigError> {
     check(base, vary)?;
     let mut points = vec![Point {
@@ -214,7 +218,8 @@ pub fn points(base: &Scenario, vary: &[Vary]) -> Result<Vec<Point>, ConfigError>
     Ok(points)
 }
 
-/// Labels runs of a piece of a larger grid as if each were the only one: by all that is varied, for in another piece something else may be shared.
+/// Labels runs of a piece of a larger grid as if each were the only one: by all that is varied, for
+/// in another piece something else may be shared.
 pub fn label_in_full(points: &mut [Point]) {
     label(points, &[]);
 }
@@ -229,7 +234,8 @@ fn label(points: &mut [Point], shared: &[String]) {
     }
 }
 
-/// Of runs that differ in a part alone which has no effect, as one of another kind is missing that it acts within, one is enough.
+/// Of runs that differ in a part alone which has no effect, as one of another kind is missing that
+/// it acts within, one is enough.
 fn leave_out_idle(points: &mut Vec<Point>) {
     for [inner, outer] in nested(points) {
         if points
@@ -262,8 +268,9 @@ pub(crate) fn has<const N: usize>(point: &Point, kinds: [&KindCard; N]) -> [bool
     kinds.map(|kind| point.scenario.parts.has(kind.key))
 }
 
-/// Sets what distinguishes a run. The name of a part comes before its knobs, whatever the order of the grid, for it replaces the
-/// part as a whole; and no key is set twice, so the run has every setting that its label tells.
+/// Sets what distinguishes a run. The name of a part comes before its knobs, whatever the order of
+/// the grid, for it replaces the part as a whole; and no key is set twice, so the run has every
+/// setting that its label tells.
 fn configure(scenario: &mut Scenario, settings: &[(String, String)]) -> Result<(), ConfigError> {
     let mut said: Vec<(String, &str)> = Vec::new();
     for (key, value) in settings {
@@ -281,8 +288,9 @@ fn configure(scenario: &mut Scenario, settings: &[(String, String)]) -> Result<(
     ordered.try_for_each(|(key, value)| scenario.set(key, value))
 }
 
-/// Checks that every setting has an effect. A key that is varied must be read by every run, for it is in every run's label; one
-/// that is given once for all must be read by one run at least. An oracle must be asked by one run at least.
+/// Checks that every setting has an effect. A key that is varied must be read by every run, for it
+/// is in every run's label; one that is given once for all must be read by one run at least. An
+/// oracle must be asked by one run at least.
 ///
 /// # Errors
 /// The first setting without effect, with what it needs.
@@ -308,7 +316,8 @@ pub fn check_effects(base: &Scenario, points: &[Point]) -> Result<(), ConfigErro
     check_arms(points)
 }
 
-/// An oracle that errs about the arm says the same as the exact one over a drive that has none: one run at least must have an arm.
+/// An oracle that errs about the arm says the same as the exact one over a drive that has none: one
+/// run at least must have an arm.
 fn check_arms(points: &[Point]) -> Result<(), ConfigError> {
     let errs = |point: &&Point| {
         let part = point.scenario.parts.of::<dyn Oracle>();
@@ -332,7 +341,8 @@ fn check_arms(points: &[Point]) -> Result<(), ConfigError> {
     Err(ConfigError::value("oracle", &part.to_string(), &allowed))
 }
 
-/// Checks that what was said of overload, if anything was, has an effect: that one load at least is open.
+/// Checks that what was said of overload, if anything was, has an effect: that one load at least is
+/// open.
 ///
 /// # Errors
 /// All loads wait for answers.
@@ -346,7 +356,8 @@ pub fn check_overload(word: Option<&str>, points: &[Point]) -> Result<(), Config
     }
 }
 
-/// A part that acts only when another asks it makes a difference only where one does. The default is there for who needs it.
+/// A part that acts only when another asks it makes a difference only where one does. The default
+/// is there for who needs it.
 fn check_asked(points: &[Point]) -> Result<(), ConfigError> {
     let all = || points.iter().map(|point| &point.scenario.parts);
     for parts in all() {
@@ -418,7 +429,8 @@ fn check(base: &Scenario, vary: &[Vary]) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Checks that no value of a key is given twice, nor in two ways, as in `1,1.0`: runs would be told apart that are the same.
+/// Checks that no value of a key is given twice, nor in two ways, as in `1,1.0`: runs would be told
+/// apart that are the same.
 fn check_values(points: &[Point], vary: &[Vary]) -> Result<(), ConfigError> {
     let mut apart = points.len();
     for Vary { key, values } in vary.iter().filter(|_| !points.is_empty()) {
@@ -546,7 +558,8 @@ mod tests {
             error.contains("one of oracle=exact, oracle=noisy"),
             "{error}"
         );
-        // Where the runs differ in their load alone, all of the choice is told, and so is all of a single run.
+        // Where the runs differ in their load alone, all of the choice is told, and so is all of a
+        // single run.
         let loads = grid(&["sched=satf", "oracle=noisy", "depth=1,8"]);
         assert_eq!(loads[1].choice(), "sched=satf oracle=noisy");
         assert_eq!(loads[1].label, "depth=8");
@@ -638,7 +651,8 @@ mod tests {
         );
         let guess = effects(&[("service_guess_us", "90")], &["speed=1,2"]).unwrap_err();
         assert!(guess.contains("replay = dependent"), "{guess}");
-        // One given for all is read by some; one that is varied must be read by each, for it is in each label.
+        // One given for all is read by some; one that is varied must be read by each, for it is in
+        // each label.
         assert_eq!(effects(&[("depth", "8")], &["replay=open,closed"]), Ok(()));
         let label = effects(&[], &["replay=closed,open", "depth=1,8"]).unwrap_err();
         assert!(label.contains("here replay = open"), "{label}");

@@ -1,7 +1,8 @@
 //! Hash tables whose keys are already numbers: one multiplication chain instead of a keyed hash.
 //!
-//! The standard hasher defends against keys made by an adversary; ours are counters and block numbers of one user's own
-//! trace. Nothing may depend on the order of such a table (the lint on hash iteration holds).
+//! The standard hasher defends against keys made by an adversary; ours are counters and block
+//! numbers of one user's own trace. Nothing may depend on the order of such a table (the lint on
+//! hash iteration holds).
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

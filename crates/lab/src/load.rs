@@ -1,8 +1,9 @@
 //! A trace made ready for replay: read once to know what it is, kept in memory if it is small.
 //!
-//! Every run of a grid needs the count, the highest address and the hash before it starts, so the trace is read twice:
-//! once here, and once per run, from memory when it has at most [`KEPT_MAX`] requests, from its files otherwise.
-//! Standard input is spooled to a temporary file as it comes, for it cannot be read twice.
+//! Every run of a grid needs the count, the highest address and the hash before it starts, so the
+//! trace is read twice: once here, and once per run, from memory when it has at most [`KEPT_MAX`]
+//! requests, from its files otherwise. Standard input is spooled to a temporary file as it comes,
+//! for it cannot be read twice.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -239,7 +240,8 @@ impl LoadedTrace {
         Blocks(self.summary.end_bytes().div_ceil(512))
     }
 
-    /// That waits between its requests are those of coarse time stamps, if they are; a closed replay does without.
+    /// That waits between its requests are those of coarse time stamps, if they are; a closed
+    /// replay does without.
     pub fn coarse(&self) -> Option<&Warning> {
         self.coarse.as_ref()
     }

@@ -1,8 +1,9 @@
 //! What runs prepare once for all of them, in this grid and in later ones.
 //!
-//! Runs share nothing that changes; this holds what never does, by everything that it depends on, so a run cannot see
-//! whether another one made it. Two runs that ask for the same at once: one makes it, the other waits. What was longest not
-//! asked for goes first when all together take more than a gibibyte.
+//! Runs share nothing that changes; this holds what never does, by everything that it depends on,
+//! so a run cannot see whether another one made it. Two runs that ask for the same at once: one
+//! makes it, the other waits. What was longest not asked for goes first when all together take more
+//! than a gibibyte.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,7 +66,8 @@ impl Shared {
 impl Memo for Shared {
     fn get(&self, key: &str, make: &mut dyn FnMut() -> Option<Prepared>) -> Option<Prepared> {
         let cell = self.cell(key);
-        // A run that panicked, or was told to stop, left a cell that is empty, which the next one fills.
+        // A run that panicked, or was told to stop, left a cell that is empty, which the next one
+        // fills.
         let mut filled = cell.lock().unwrap_or_else(PoisonError::into_inner);
         if filled.is_none() {
             *filled = make();
@@ -90,7 +92,8 @@ impl Memo for Stoppable<'_> {
     }
 }
 
-/// What is made once for all that ask by this key, and how many bytes it takes; none if `make` gave it up.
+/// What is made once for all that ask by this key, and how many bytes it takes; none if `make` gave
+/// it up.
 ///
 /// # Panics
 /// Something of another type has this key.

@@ -1,10 +1,12 @@
 //! Numbers as people read them.
 //!
-//! Results are told to four digits ([`number`]), since runs are compared, and the interval beside each says how many of them count.
-//! What an inspection counts gives an idea of a load: three digits do ([`rough`]).
+//! Results are told to four digits ([`number`]), since runs are compared, and the interval beside
+//! each says how many of them count. What an inspection counts gives an idea of a load: three
+//! digits do ([`rough`]).
 
-/// Four digits that matter; more only before the point. Below 1 there are three decimals, so that columns of times stand in line; below a thousandth three
-/// digits that matter, however many decimals that takes.
+/// Four digits that matter; more only before the point. Below 1 there are three decimals, so that
+/// columns of times stand in line; below a thousandth three digits that matter, however many
+/// decimals that takes.
 pub(crate) fn number(value: f64) -> String {
     let size = value.abs();
     let decimals = match size {
@@ -26,7 +28,8 @@ fn small(size: f64, digits: usize) -> usize {
     zeros + digits
 }
 
-/// A time, to four digits, without those that are 0: in seconds, or if it is shorter than a hundredth of one in the unit that suits.
+/// A time, to four digits, without those that are 0: in seconds, or if it is shorter than a
+/// hundredth of one in the unit that suits.
 pub(crate) fn seconds(s: f64) -> String {
     const UNITS: [(f64, f64, &str); 4] = [
         (0.01, 1.0, "s"),
@@ -46,7 +49,8 @@ pub(crate) fn seconds(s: f64) -> String {
     format!("{digits} {unit}")
 }
 
-/// A share of all in percent, with so many decimals, or as many more as it takes: nearly all is not all.
+/// A share of all in percent, with so many decimals, or as many more as it takes: nearly all is not
+/// all.
 pub(crate) fn percent(share: f64, mut decimals: usize) -> String {
     let percent = 100.0 * share;
     let told = |decimals: usize| format!("{percent:.decimals$}");
@@ -96,7 +100,8 @@ pub(crate) fn grouped(count: u64) -> String {
     text
 }
 
-/// A rate in the shortest unit of time that sees about one or more: `0.0035` a second are `12.6` an hour.
+/// A rate in the shortest unit of time that sees about one or more: `0.0035` a second are `12.6` an
+/// hour.
 pub(crate) fn rate(per_second: f64) -> (f64, &'static str) {
     const UNITS: [(f64, f64, &str); 3] = [(0.1, 1.0, "s"), (1.0, 60.0, "min"), (1.0, 3_600.0, "h")];
     let fits = |(least, seconds, unit): (f64, f64, &'static str)| {
@@ -178,7 +183,8 @@ pub(crate) fn some(words: &[String]) -> String {
     list(&named)
 }
 
-/// Numbers that rise, as people read them: each, or from the first to the last where [`some`] would not name all.
+/// Numbers that rise, as people read them: each, or from the first to the last where [`some`] would
+/// not name all.
 pub(crate) fn rising(values: &[f64]) -> String {
     match values {
         [first, .., last] if values.len() > NAMED_MAX => {

@@ -1,7 +1,8 @@
 //! A service-level objective, such as `read p99 < 20 ms`, and what a run says of it.
 //!
-//! The statistics are those that a run tells with a confidence interval (`measure/`). The longest response time has none: it is a
-//! single request, and a longer trace has a longer one. Throughput is no objective either: in an open replay it is what was offered.
+//! The statistics are those that a run tells with a confidence interval (`measure/`). The longest
+//! response time has none: it is a single request, and a longer trace has a longer one. Throughput
+//! is no objective either: in an open replay it is what was offered.
 
 use std::fmt;
 use std::str::FromStr;

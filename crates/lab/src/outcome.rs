@@ -1,6 +1,8 @@
-//! What a run found, as plain data: the JSON of `run` and `compare`, and the input of every other output.
+//! What a run found, as plain data: the JSON of `run` and `compare`, and the input of every other
+//! output.
 //!
-//! `schema/results.schema.json` documents it for others; a test holds the two together. Keys carry their units.
+//! `schema/results.schema.json` documents it for others; a test holds the two together. Keys carry
+//! their units.
 
 use std::collections::BTreeMap;
 
@@ -19,15 +21,18 @@ pub struct Results {
     pub schema: u32,
     /// Version of nearslot.
     pub version: String,
-    /// The build of nearslot: the commit that it was compiled from, `-changed` behind it if the source differed, or `unknown`.
+    /// The build of nearslot: the commit that it was compiled from, `-changed` behind it if the
+    /// source differed, or `unknown`.
     pub build: String,
     /// Seed of everything random.
     pub seed: u64,
     /// The trace that was replayed; `None` for a synthetic workload.
     pub trace: Option<TraceInfo>,
-    /// The drive that was chosen, as none was named; `None` if every run has a drive that was named.
+    /// The drive that was chosen, as none was named; `None` if every run has a drive that was
+    /// named.
     pub drive_chosen: Option<ChosenDrive>,
-    /// One per point of the grid, in the order of the grid. Fewer than asked for after an interruption.
+    /// One per point of the grid, in the order of the grid. Fewer than asked for after an
+    /// interruption.
     pub runs: Vec<Run>,
     /// What the numbers in the runs' `measures` are; only those that a run has.
     pub measures: Vec<Declared>,
@@ -48,18 +53,20 @@ pub struct TraceInfo {
     pub files: Vec<String>,
     /// Format as detected or named.
     pub format: String,
-    /// XXH3-128 of the canonical records that were replayed, in hex: the same trace has the same hash in any
-    /// format and container.
+    /// XXH3-128 of the canonical records that were replayed, in hex: the same trace has the same
+    /// hash in any format and container.
     pub hash: String,
     /// Requests replayed.
     pub requests: u64,
-    /// The device replayed, by its name in the trace, or how many devices (`3 devices`); `volumes` of a run names them.
+    /// The device replayed, by its name in the trace, or how many devices (`3 devices`); `volumes`
+    /// of a run names them.
     pub device: String,
     /// First to last arrival in seconds.
     pub span_s: f64,
     /// Which part of the trace was replayed; `None` if all of it.
     pub span: Option<SpanRead>,
-    /// What was done to the addresses: `none`, `wrap`, `scale`, `truncate`, or `varied` from run to run.
+    /// What was done to the addresses: `none`, `wrap`, `scale`, `truncate`, or `varied` from run to
+    /// run.
     pub fit: String,
     /// How time stamps coarser than 1 ms were spread: `none`, `even`, `poisson`.
     pub spread: String,
@@ -87,8 +94,8 @@ pub struct VolumePlace {
     pub end_bytes: u64,
     /// The drive that it has for itself; `None` if volumes lie one behind the other.
     pub drive: Option<u16>,
-    /// Where it begins: in 512-byte blocks of that drive, or of what the placement makes of its drives, before addresses are
-    /// fitted.
+    /// Where it begins: in 512-byte blocks of that drive, or of what the placement makes of its
+    /// drives, before addresses are fitted.
     pub first_block: u64,
 }
 
@@ -103,17 +110,19 @@ pub struct Run {
     pub choice: String,
     /// The keys that the grid varies, with their values here.
     pub settings: BTreeMap<String, String>,
-    /// Everything in effect, defaults spelled out: `drive` and the part of each kind, such as `sched` (tables with `name` and
-    /// knobs), `drives`, `load`, `seed`, `warmup`.
+    /// Everything in effect, defaults spelled out: `drive` and the part of each kind, such as
+    /// `sched` (tables with `name` and knobs), `drives`, `load`, `seed`, `warmup`.
     pub config: serde_json::Value,
     /// How requests came: `open`, `closed`, `dependent`, or the synthetic workload's name.
     pub replay: String,
     /// Where each volume of a trace with several was placed; empty otherwise.
     pub volumes: Vec<VolumePlace>,
-    /// Response times of each of these volumes, in their order; empty, too, where `--fit` puts addresses of volumes that lie one behind
-    /// the other elsewhere, so that they cannot be told apart.
+    /// Response times of each of these volumes, in their order; empty, too, where `--fit` puts
+    /// addresses of volumes that lie one behind the other elsewhere, so that they cannot be told
+    /// apart.
     pub volume_responses: Vec<VolumeResponse>,
-    /// Response times of each stream, where the load says who asks, and several do; empty otherwise.
+    /// Response times of each stream, where the load says who asks, and several do; empty
+    /// otherwise.
     pub stream_responses: Vec<StreamResponse>,
     /// What each process of a host has done; empty where the load is no host.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -127,8 +136,9 @@ pub struct Run {
     pub warmup_requests: u64,
     /// Requests by operation: `read`, `write`, `flush`, `discard`.
     pub operations: BTreeMap<String, u64>,
-    /// Requests answered with a failure, by what failed: `medium`, `timed_out`, `gone`, `map_lost`, `exhausted`, `zone`; only those that occurred. They
-    /// are in no mean, no throughput and no cost below, and beyond all that were answered in percentiles of response times.
+    /// Requests answered with a failure, by what failed: `medium`, `timed_out`, `gone`, `map_lost`,
+    /// `exhausted`, `zone`; only those that occurred. They are in no mean, no throughput and no
+    /// cost below, and beyond all that were answered in percentiles of response times.
     pub failed: BTreeMap<String, u64>,
     /// Requests that arrived and were not answered when the run ended; 0 unless it was cut short.
     pub pending: u64,
@@ -158,8 +168,9 @@ pub struct Run {
     pub read_service_ms: Option<Times>,
     /// Service times of writes alone.
     pub write_service_ms: Option<Times>,
-    /// Mean seek (with head switch and settle) per request. This and the next three are times of drives: of a request with several commands
-    /// they are sums over these, which may run side by side, so they need not add up to its service time.
+    /// Mean seek (with head switch and settle) per request. This and the next three are times of
+    /// drives: of a request with several commands they are sums over these, which may run side by
+    /// side, so they need not add up to its service time.
     pub seek_ms: f64,
     /// Mean rotational wait per request.
     pub rotation_ms: f64,
@@ -171,23 +182,27 @@ pub struct Run {
     pub utilisation: f64,
     /// The same of the drive that was busiest.
     pub utilisation_max: f64,
-    /// Mean number of requests in the system, waiting or in service (time average), whichever they are: those of the warm-up that were still
-    /// there count, and those that fail, which are in no response time.
+    /// Mean number of requests in the system, waiting or in service (time average), whichever they
+    /// are: those of the warm-up that were still there count, and those that fail, which are in no
+    /// response time.
     pub queue_mean: f64,
     /// Most requests in the system at once.
     pub queue_max: u64,
-    /// What its parts, and measurements of the lab, have counted; [`Results::measures`] says what that is.
+    /// What its parts, and measurements of the lab, have counted; [`Results::measures`] says what
+    /// that is.
     pub measures: Measures,
-    /// What the load asks for and what can be done; `None` where requests wait for answers, are too few to tell, or are answered the
-    /// faster the more there are.
+    /// What the load asks for and what can be done; `None` where requests wait for answers, are too
+    /// few to tell, or are answered the faster the more there are.
     pub demand: Option<Demand>,
-    /// By how many requests a second the queue grew from the first measured arrival to the last; `None` if it did not grow
-    /// in every quarter of that. Where it grew, response times tell how long the load is: they have no interval, and
-    /// are not compared.
+    /// By how many requests a second the queue grew from the first measured arrival to the last;
+    /// `None` if it did not grow in every quarter of that. Where it grew, response times tell how
+    /// long the load is: they have no interval, and are not compared.
     pub queue_growth_rps: Option<f64>,
-    /// What the trace tells of its own response times; `None` where it tells nothing, or was not replayed at its own times.
+    /// What the trace tells of its own response times; `None` where it tells nothing, or was not
+    /// replayed at its own times.
     pub traced: Option<Traced>,
-    /// What of the volume no drive told any more at the end of the run; left out if nothing is lost, or its placement keeps no account of that.
+    /// What of the volume no drive told any more at the end of the run; left out if nothing is
+    /// lost, or its placement keeps no account of that.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub lost: Option<LostBlocks>,
     /// Wall-clock seconds that the simulation took. Not part of what repeats.
@@ -224,10 +239,11 @@ pub struct VolumeResponse {
     pub requests: u64,
     /// How many failed; they are in no mean, and beyond all that were answered in percentiles.
     pub failed: u64,
-    /// The mean of those that were answered, in milliseconds; `None`, as the others, if there was none.
+    /// The mean of those that were answered, in milliseconds; `None`, as the others, if there was
+    /// none.
     pub mean_ms: Option<f64>,
-    /// Median; of many volumes, as `p99_ms`, told of the 256 with most requests; `None`, as that, too, where as many failed as lie
-    /// beyond it.
+    /// Median; of many volumes, as `p99_ms`, told of the 256 with most requests; `None`, as that,
+    /// too, where as many failed as lie beyond it.
     pub p50_ms: Option<f64>,
     /// 99th percentile; `None`, too, where fewer than five requests are expected beyond it.
     pub p99_ms: Option<f64>,
@@ -248,10 +264,11 @@ pub struct StreamResponse {
     pub requests: u64,
     /// How many failed; they are in no mean, and beyond all that were answered in percentiles.
     pub failed: u64,
-    /// The mean of those that were answered, in milliseconds; `None`, as the others, if there was none.
+    /// The mean of those that were answered, in milliseconds; `None`, as the others, if there was
+    /// none.
     pub mean_ms: Option<f64>,
-    /// Median; of many streams, as `p99_ms`, told of the 128 that came first; `None`, as that, too, where as many failed as lie
-    /// beyond it.
+    /// Median; of many streams, as `p99_ms`, told of the 128 that came first; `None`, as that, too,
+    /// where as many failed as lie beyond it.
     pub p50_ms: Option<f64>,
     /// 99th percentile; `None`, too, where fewer than five requests are expected beyond it.
     pub p99_ms: Option<f64>,
@@ -278,7 +295,8 @@ pub struct ProcessFound {
     pub max_s: Option<f64>,
     /// How often it took longer than `every_ms`; `None` if it has none.
     pub late: Option<u64>,
-    /// Megabytes (10^6) a second that it read, from the page cache or the drives, over the time from its begin to its end.
+    /// Megabytes (10^6) a second that it read, from the page cache or the drives, over the time
+    /// from its begin to its end.
     pub read_mb_s: f64,
     /// Megabytes a second that it wrote, to memory or the drives, over the same time.
     pub written_mb_s: f64,
@@ -357,16 +375,18 @@ impl Run {
     }
 }
 
-/// A distribution of times in milliseconds. Mean and longest are those of the requests that were answered. Percentiles of response times are
-/// those of all requests: one that failed was never answered, so it is beyond all others. Waits and service times are told of the
-/// answered ones alone.
+/// A distribution of times in milliseconds. Mean and longest are those of the requests that were
+/// answered. Percentiles of response times are those of all requests: one that failed was never
+/// answered, so it is beyond all others. Waits and service times are told of the answered ones
+/// alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Times {
     /// Arithmetic mean, exact.
     pub mean: f64,
     /// Median; `None`, as the other percentiles, where as many requests failed as lie beyond it.
     pub p50: Option<f64>,
-    /// 95th percentile; `None`, too, as those below, where fewer than five requests are expected beyond it.
+    /// 95th percentile; `None`, too, as those below, where fewer than five requests are expected
+    /// beyond it.
     pub p95: Option<f64>,
     /// 99th percentile.
     pub p99: Option<f64>,
@@ -374,8 +394,9 @@ pub struct Times {
     pub p999: Option<f64>,
     /// Longest.
     pub max: f64,
-    /// 95 % confidence interval of the mean `[low, high]` by batch means or replications; `None` when there are too
-    /// few requests to tell, a few of them decide the mean (it would reach below 0), or the queue grew.
+    /// 95 % confidence interval of the mean `[low, high]` by batch means or replications; `None`
+    /// when there are too few requests to tell, a few of them decide the mean (it would reach below
+    /// 0), or the queue grew.
     pub ci95: Option<[f64; 2]>,
     /// The same of the 99th percentile; told of response times.
     pub p99_ci95: Option<[f64; 2]>,
@@ -383,10 +404,12 @@ pub struct Times {
     pub p999_ci95: Option<[f64; 2]>,
 }
 
-/// The response times that a trace tells of the requests that a run measured, to be held beside those of the run.
+/// The response times that a trace tells of the requests that a run measured, to be held beside
+/// those of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Traced {
-    /// Reads and writes that were answered and that the trace tells it of; those that failed are on neither side.
+    /// Reads and writes that were answered and that the trace tells it of; those that failed are on
+    /// neither side.
     pub requests: u64,
     /// Answered reads and writes that it does not tell it of.
     pub untold: u64,
@@ -396,8 +419,8 @@ pub struct Traced {
     pub read_response_ms: Option<Times>,
     /// The same for writes alone.
     pub write_response_ms: Option<Times>,
-    /// How far the distributions of simulated and traced response times are apart: the root mean square of their distance at equal
-    /// ranks. `None` where the queue grew.
+    /// How far the distributions of simulated and traced response times are apart: the root mean
+    /// square of their distance at equal ranks. `None` where the queue grew.
     pub demerit_ms: Option<f64>,
     /// The same as a share of the traced mean; `None`, too, if that is 0.
     pub demerit_share: Option<f64>,
@@ -414,14 +437,15 @@ pub struct Demand {
     pub busiest_rps: f64,
     /// Megabytes per second in that tenth.
     pub busiest_mb_s: f64,
-    /// Reads and writes per second that the drives answer under constant pressure, estimated from a sample of all requests.
+    /// Reads and writes per second that the drives answer under constant pressure, estimated from a
+    /// sample of all requests.
     pub ability_rps: f64,
     /// Megabytes per second of that.
     pub ability_mb_s: f64,
     /// What is offered over what can be done; above 1 the queue grows.
     pub load_factor: f64,
-    /// When the first fault of the run begins that comes at an instant of its own, in seconds, if there is one: what can be done is told without those that
-    /// begin then and later.
+    /// When the first fault of the run begins that comes at an instant of its own, in seconds, if
+    /// there is one: what can be done is told without those that begin then and later.
     #[serde(skip)]
     pub faults_begin_s: Option<f64>,
 }
@@ -490,8 +514,8 @@ pub struct Verdict {
     pub details: Vec<String>,
     /// The choice that the others are held against; `None` where there is nothing to choose from.
     pub baseline: Option<String>,
-    /// One for each load under which several runs were finished, in the order of the grid. Only what has the same load
-    /// is ranked.
+    /// One for each load under which several runs were finished, in the order of the grid. Only
+    /// what has the same load is ranked.
     pub rankings: Vec<Ranking>,
 }
 
@@ -502,8 +526,9 @@ pub struct Ranking {
     pub load: String,
     /// The run of the baseline, as an index into `runs`; `None` if it was not finished.
     pub baseline: Option<usize>,
-    /// The runs, in the order of [`Standing`]: those that keep up by mean response time, those whose queue grew by how fast it grew, those
-    /// that failed by the share of their measured requests that did, those that served wrong blocks by how many.
+    /// The runs, in the order of [`Standing`]: those that keep up by mean response time, those
+    /// whose queue grew by how fast it grew, those that failed by the share of their measured
+    /// requests that did, those that served wrong blocks by how many.
     pub ranks: Vec<Rank>,
 }
 
@@ -512,13 +537,15 @@ pub struct Ranking {
 pub struct Rank {
     /// Index into `runs`.
     pub run: usize,
-    /// From 1; runs with the same mean, growth, share of failures or number of wrong blocks share a place.
+    /// From 1; runs with the same mean, growth, share of failures or number of wrong blocks share a
+    /// place.
     pub place: usize,
     /// What distinguishes what answers.
     pub choice: String,
     /// What it is ranked by.
     pub standing: Standing,
-    /// What it is first in; `None` behind the first place, and for one that shares it by its mean: `against_best` tells of that.
+    /// What it is first in; `None` behind the first place, and for one that shares it by its mean:
+    /// `against_best` tells of that.
     pub first: Option<First>,
     /// Its mean response time in milliseconds.
     pub response_ms_mean: f64,
@@ -537,8 +564,8 @@ words! {
         KeepsUp = "keeps up",
         /// Its queue grew, so that its mean tells how long the load is.
         Overloaded = "overloaded",
-        /// It failed more than one in a hundred of its measured reads and writes, or of these and flushes together: its mean is of
-        /// those that it served.
+        /// It failed more than one in a hundred of its measured reads and writes, or of these and
+        /// flushes together: its mean is of those that it served.
         Failed = "failed",
         /// It served blocks that were wrong, where another choice under its load served none.
         WrongBlocks = "wrong blocks",
@@ -573,7 +600,8 @@ impl First {
 pub struct Difference {
     /// This mean less the other, in milliseconds; `None` unless both keep up.
     pub ms: Option<f64>,
-    /// Its 95 % confidence interval `[low, high]` by paired batch means; `None` with too few requests to tell.
+    /// Its 95 % confidence interval `[low, high]` by paired batch means; `None` with too few
+    /// requests to tell.
     pub ci95_ms: Option<[f64; 2]>,
     /// What that says of this run.
     pub word: Word,
@@ -582,7 +610,8 @@ pub struct Difference {
 words! {
     /// How a run compares to another.
     Word {
-        /// Its mean is lower, and the interval of the difference excludes 0; or the other's queue grew and its own did not.
+        /// Its mean is lower, and the interval of the difference excludes 0; or the other's queue
+        /// grew and its own did not.
         Faster = "faster",
         /// Its mean is higher, and the interval of the difference excludes 0.
         Slower = "slower",
@@ -612,7 +641,8 @@ pub struct Series {
     pub cdf_ms: Vec<f64>,
     /// Share of requests at or below, in `0..=1`.
     pub cdf_share: Vec<f64>,
-    /// The distribution that the trace tells of the same requests, as `cdf_ms`; empty where `traced` is `None`.
+    /// The distribution that the trace tells of the same requests, as `cdf_ms`; empty where
+    /// `traced` is `None`.
     pub traced_cdf_ms: Vec<f64>,
     /// Share of them at or below.
     pub traced_cdf_share: Vec<f64>,
@@ -628,7 +658,8 @@ pub struct Series {
     pub queue_read: Vec<f64>,
     /// Of these, writes.
     pub queue_write: Vec<f64>,
-    /// Commands of the drives, some thousands in a row from the middle of the run: when each started, in seconds.
+    /// Commands of the drives, some thousands in a row from the middle of the run: when each
+    /// started, in seconds.
     pub arm_s: Vec<f64>,
     /// On which drive.
     pub arm_drive: Vec<u16>,
@@ -664,7 +695,8 @@ pub struct Series {
 pub struct StartUp {
     /// When it began; below 0 if that was in the warm-up.
     pub began_s: f64,
-    /// When the application was up; `None` if it was not when the run ended, or a request of it failed.
+    /// When the application was up; `None` if it was not when the run ended, or a request of it
+    /// failed.
     pub up_s: Option<f64>,
 }
 
@@ -686,11 +718,13 @@ pub struct Stretch {
 /// Gaps between reads that follow each other on a drive.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Gaps {
-    /// How many there are, by the writes in them: 0, 1, 2 and so on; the last counts those with more, too.
+    /// How many there are, by the writes in them: 0, 1, 2 and so on; the last counts those with
+    /// more, too.
     pub by_writes: Vec<u64>,
     /// Mean writes in one.
     pub writes_mean: f64,
-    /// Mean time from the end of a read to where the next one's first sector comes by, in milliseconds.
+    /// Mean time from the end of a read to where the next one's first sector comes by, in
+    /// milliseconds.
     pub ms_mean: f64,
     /// Of it, mean time in which the arm moved.
     pub seek_ms_mean: f64,

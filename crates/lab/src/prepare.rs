@@ -1,4 +1,5 @@
-//! A load made ready to run over a stack: how many requests it has, which of them are measured, and what makes them.
+//! A load made ready to run over a stack: how many requests it has, which of them are measured, and
+//! what makes them.
 
 use std::collections::BTreeSet;
 
@@ -104,7 +105,8 @@ fn as_asked(error: ConfigError, scenario: &Scenario, stack: &StackConfig) -> Con
     }
 }
 
-/// Finds mistakes in what is in front of drives, which depend on what the trace asks for, before anything runs.
+/// Finds mistakes in what is in front of drives, which depend on what the trace asks for, before
+/// anything runs.
 ///
 /// # Errors
 /// The first one.
@@ -133,8 +135,9 @@ pub(crate) fn fit_and_check(
     check(points, trace)
 }
 
-/// Fits a trace that is too long for some of the volumes that are compared to the smallest of them: else each would serve other requests. With a drive for
-/// each of its volumes it stays as it is, as these begin where drives do.
+/// Fits a trace that is too long for some of the volumes that are compared to the smallest of them:
+/// else each would serve other requests. With a drive for each of its volumes it stays as it is, as
+/// these begin where drives do.
 ///
 /// # Errors
 /// A stack that cannot be built.
@@ -161,7 +164,8 @@ fn fit_alike(points: &mut [Point], trace: Option<&LoadedTrace>) -> Result<(), Ru
     Ok(())
 }
 
-/// The first scenario with each stack: runs of it differ in their loads, in which no mistake about it lies, and to build a stack may take longer than to run it.
+/// The first scenario with each stack: runs of it differ in their loads, in which no mistake about
+/// it lies, and to build a stack may take longer than to run it.
 fn different_stacks(points: &[Point]) -> impl Iterator<Item = &Scenario> {
     let mut known = BTreeSet::new();
     let scenarios = points.iter().map(|point| &point.scenario);
@@ -171,7 +175,8 @@ fn different_stacks(points: &[Point]) -> impl Iterator<Item = &Scenario> {
     })
 }
 
-/// What parts and settings need that the trace may not have: a cache of what is read has an effect only where something is.
+/// What parts and settings need that the trace may not have: a cache of what is read has an effect
+/// only where something is.
 fn check_asked(trace: &LoadedTrace, parts: &Parts) -> Result<(), ConfigError> {
     for (need, op) in [(Need::Reads, TraceOp::Read), (Need::Writes, TraceOp::Write)] {
         let mut idle = parts.needing(need).into_iter();
@@ -261,7 +266,8 @@ fn prepare_trace(
     })
 }
 
-/// Where a trace goes on a stack; and how many blocks it is fitted to, if that is less than there are.
+/// Where a trace goes on a stack; and how many blocks it is fitted to, if that is less than there
+/// are.
 fn laid_out(
     scenario: &Scenario,
     load: &TraceLoad,
@@ -313,7 +319,8 @@ fn check_length(trace: &LoadedTrace, load: &TraceLoad) -> Result<(), ConfigError
     ))
 }
 
-/// Which requests are measured, given what [`Warmup::requests`](crate::scenario::Warmup::requests) has to know.
+/// Which requests are measured, given what [`Warmup::requests`](crate::scenario::Warmup::requests)
+/// has to know.
 fn window(
     scenario: &Scenario,
     count: RequestCount,
@@ -347,7 +354,8 @@ fn come_before(load: &mut dyn Workload, time: Instant) -> u64 {
     count
 }
 
-/// How a trace is replayed, every default spelled out; `fit` is what was done to addresses, within so many blocks if that is less than the volume.
+/// How a trace is replayed, every default spelled out; `fit` is what was done to addresses, within
+/// so many blocks if that is less than the volume.
 fn effective(load: &TraceLoad, fit: &str, room: Option<Blocks>) -> serde_json::Value {
     let mut effective = json!({ "replay": load.replay, "fit": fit });
     if let Some(room) = room.filter(|_| fit != "none") {
@@ -383,7 +391,8 @@ fn effective(load: &TraceLoad, fit: &str, room: Option<Blocks>) -> serde_json::V
     effective
 }
 
-/// Whether writes say how far they may move where only such move, and whether they say it to the placement.
+/// Whether writes say how far they may move where only such move, and whether they say it to the
+/// placement.
 fn check_told(scenario: &Scenario, stack: &Stack, told: u64) -> Result<(), ConfigError> {
     if !stack.moves_told() {
         return Ok(());

@@ -1,7 +1,9 @@
-//! Which program makes the results. Every result names it, so that nothing made by other code is taken for its own.
+//! Which program makes the results. Every result names it, so that nothing made by other code is
+//! taken for its own.
 //!
-//! The version alone does not tell: it stays the same from one release to the next. So the program says at its start which
-//! commit it was compiled from. The library does not find out by itself, as it would be compiled again at every commit.
+//! The version alone does not tell: it stays the same from one release to the next. So the program
+//! says at its start which commit it was compiled from. The library does not find out by itself, as
+//! it would be compiled again at every commit.
 
 use std::sync::OnceLock;
 
@@ -13,7 +15,8 @@ pub const UNKNOWN: &str = "unknown";
 
 static BUILD: OnceLock<&str> = OnceLock::new();
 
-/// Says which build this program is: a commit, `-changed` behind it if the source differed from it, or [`UNKNOWN`].
+/// Says which build this program is: a commit, `-changed` behind it if the source differed from it,
+/// or [`UNKNOWN`].
 ///
 /// # Panics
 /// It was said before, and differently: a program is one build.

@@ -1,4 +1,5 @@
-//! What else may record a run: a row per request and per command into Parquet, the schedule as a trace that other tools read.
+//! What else may record a run: a row per request and per command into Parquet, the schedule as a
+//! trace that other tools read.
 //!
 //! A run that is tried for objectives is held against them here, too.
 //!
@@ -93,7 +94,8 @@ pub(crate) struct Recorders {
     failure: Option<RunError>,
 }
 
-/// Counts measured reads, and writes, those that failed among them, and how many of them were answered from an instant on.
+/// Counts measured reads, and writes, those that failed among them, and how many of them were
+/// answered from an instant on.
 struct Behind {
     from: Instant,
     all: [u64; 2],
@@ -117,8 +119,8 @@ impl Behind {
         sum(self.behind) as f64 / sum(self.all).max(1) as f64
     }
 
-    /// Of the classes that objectives are about the one of which least was answered from that instant on, and which share; without
-    /// objectives, of all.
+    /// Of the classes that objectives are about the one of which least was answered from that
+    /// instant on, and which share; without objectives, of all.
     fn least(&self, objectives: &[Objective]) -> (Class, f64) {
         let classes = objectives.iter().map(|objective| objective.class);
         let shares = classes.map(|class| (class, self.share(class)));
@@ -189,12 +191,14 @@ impl Recorders {
         self
     }
 
-    /// Of the requests that objectives are about, those of which least was answered from that instant on, and which share of them was.
+    /// Of the requests that objectives are about, those of which least was answered from that
+    /// instant on, and which share of them was.
     pub(crate) fn least_behind(&self, objectives: &[Objective]) -> (Class, f64) {
         self.behind.least(objectives)
     }
 
-    /// Whether the run tells anything: some requests were answered, or all failed and it is held against objectives, which they miss.
+    /// Whether the run tells anything: some requests were answered, or all failed and it is held
+    /// against objectives, which they miss.
     pub(crate) fn tells(&self) -> bool {
         let recorder = &self.recorder;
         recorder.measured_any() || self.gate.is_some() && recorder.measured_failures()
@@ -222,7 +226,8 @@ impl Recorders {
         &self.before
     }
 
-    /// Ends the files; also gives response times of each volume and of each stream, none if there is one. `names` are those of streams.
+    /// Ends the files; also gives response times of each volume and of each stream, none if there
+    /// is one. `names` are those of streams.
     pub(crate) fn finish(self, names: &[String]) -> Result<(Recorder, RunRows, Groups), RunError> {
         if let Some(failure) = self.failure {
             return Err(failure);
@@ -341,7 +346,8 @@ impl Observer for Recorders {
     }
 }
 
-/// The simulated schedule, written in the order of arrival: answers wait for those of earlier requests.
+/// The simulated schedule, written in the order of arrival: answers wait for those of earlier
+/// requests.
 struct Schedule {
     writer: Box<dyn Writer>,
     file: SharedOutput,
@@ -379,7 +385,8 @@ impl Schedule {
     }
 
     fn finish(mut self) -> Result<(), RunError> {
-        // Answers that still wait for an earlier one: the run was cut short, and the earlier one never comes.
+        // Answers that still wait for an earlier one: the run was cut short, and the earlier one
+        // never comes.
         let held: Vec<Record> = std::mem::take(&mut self.held).into_values().collect();
         self.writer.write(&held, &self.header)?;
         self.writer.finish(&self.header)?;

@@ -1,10 +1,11 @@
 //! The virtual loop: gives the stack one input at a time and carries out what it asks for.
 //!
-//! The next event is the least of (time, rank, index) over drives, stack timers and the workload, in this order of
-//! rank: drive completions, then timers, then arrivals; then by index. The order is total, so a run repeats bit for
-//! bit. A drive chooses its next command within the event that gave it room, or, where the workload wants that
-//! ([`Refill::Before`]), in an event of its own after all others of the instant. A drive says when it is due when it got a command or let time pass, so it need not be asked at every event. O(log drives) per
-//! event ([`Agenda`]).
+//! The next event is the least of (time, rank, index) over drives, stack timers and the workload,
+//! in this order of rank: drive completions, then timers, then arrivals; then by index. The order
+//! is total, so a run repeats bit for bit. A drive chooses its next command within the event that
+//! gave it room, or, where the workload wants that ([`Refill::Before`]), in an event of its own
+//! after all others of the instant. A drive says when it is due when it got a command or let time
+//! pass, so it need not be asked at every event. O(log drives) per event ([`Agenda`]).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -19,7 +20,8 @@ use nearslot_core::units::Instant;
 use crate::workload::Workload;
 use crate::workload::closed::Refill;
 
-/// Sees everything that happens in a run. No part of a run depends on what it sees; it may only end the run early.
+/// Sees everything that happens in a run. No part of a run depends on what it sees; it may only end
+/// the run early.
 pub trait Observer {
     /// A request is about to come: the stack has not seen it yet.
     fn comes(&mut self, _request: &Request, _stack: &Stack, _drives: &[Box<dyn Drive>]) {}
@@ -45,7 +47,8 @@ pub trait Observer {
     }
     /// Everything that an event led to has been carried out.
     fn settled(&mut self, _now: Instant, _stack: &Stack) {}
-    /// Whether nothing more is to be learned, so that the run may end. Asked every few thousand events.
+    /// Whether nothing more is to be learned, so that the run may end. Asked every few thousand
+    /// events.
     fn over(&mut self, _now: Instant) -> bool {
         false
     }
@@ -59,7 +62,8 @@ impl Observer for () {}
 pub struct Control {
     /// Set it and the run ends after the next event.
     pub stop: AtomicBool,
-    /// Set by work that keeps what it has when it is told to stop, from when on it may have something. Before, nothing is lost if the program ends at once.
+    /// Set by work that keeps what it has when it is told to stop, from when on it may have
+    /// something. Before, nothing is lost if the program ends at once.
     pub keeps: AtomicBool,
     /// Requests answered so far, over all runs that share this.
     pub replied: AtomicU64,
@@ -67,22 +71,24 @@ pub struct Control {
     pub expected: AtomicU64,
 }
 
-/// A run that comes here is ended, though it is not over: 219 years, half as long again as its arrivals may last. Two thirds of
-/// what can be counted are left for what a drive may take for one command.
+/// A run that comes here is ended, though it is not over: 219 years, half as long again as its
+/// arrivals may last. Two thirds of what can be counted are left for what a drive may take for one
+/// command.
 pub(crate) const END: Instant = Instant(3 << 61);
 
 /// Actions that there is room for from the start; merged commands have many parts.
 const ACTIONS: usize = 64;
 
-/// Events between two tellings of how far a run has come. It is looked at after each event whether it is to stop, since one may take long: a
-/// scheduler may have a million places to choose among.
+/// Events between two tellings of how far a run has come. It is looked at after each event whether
+/// it is to stop, since one may take long: a scheduler may have a million places to choose among.
 const TELL_EVERY: u64 = 4_096;
 
 /// The drives below, and when each is due.
 struct Drives<'a> {
     drives: &'a mut [Box<dyn Drive>],
     due: Agenda,
-    /// The drive whose event this is: mostly it gets the next command, so when it is due is asked when all is carried out.
+    /// The drive whose event this is: mostly it gets the next command, so when it is due is asked
+    /// when all is carried out.
     at_work: Option<usize>,
 }
 
@@ -129,9 +135,10 @@ enum Source {
     Choice,
 }
 
-/// Runs until the workload has ended and everything is answered, or until `control` or the observer says stop, or [`END`]; then at least one
-/// request is unanswered. What drives and placements
-/// still have to do for themselves then is left undone: it belongs to no request. Gives the instant of the last event.
+/// Runs until the workload has ended and everything is answered, or until `control` or the observer
+/// says stop, or [`END`]; then at least one request is unanswered. What drives and placements still
+/// have to do for themselves then is left undone: it belongs to no request. Gives the instant of
+/// the last event.
 pub fn run(
     stack: &mut Stack,
     drives: &mut [Box<dyn Drive>],
@@ -168,7 +175,8 @@ pub fn run(
         if now >= END {
             break;
         }
-        // A run that is cut short always leaves a request unanswered: that is how its results are told from whole ones.
+        // A run that is cut short always leaves a request unanswered: that is how its results are
+        // told from whole ones.
         if (over || control.stop.load(Ordering::Relaxed)) && stack.pending() > 0 {
             break;
         }

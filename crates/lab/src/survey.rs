@@ -1,10 +1,13 @@
-//! What a run must know of a trace before it starts: how many requests, of what, where they end, and a hash.
+//! What a run must know of a trace before it starts: how many requests, of what, where they end,
+//! and a hash.
 //!
-//! One pass over batches of canonical records, in the memory of one table of devices. The hash names the requests,
-//! not the file: the same requests have the same hash in any format and container.
+//! One pass over batches of canonical records, in the memory of one table of devices. The hash
+//! names the requests, not the file: the same requests have the same hash in any format and
+//! container.
 //!
 //! # The hash
-//! XXH3-128 with seed 0 (Collet, xxHash specification 0.8) over 32 bytes a record, in order, all little-endian:
+//! XXH3-128 with seed 0 (Collet, xxHash specification 0.8) over 32 bytes a record, in order, all
+//! little-endian:
 //!
 //! | bytes | field |
 //! |---|---|
@@ -16,8 +19,8 @@
 //! | 30 | `op` by its code |
 //! | 31 | how far a write may move: 1 to 4 in the order of [`Flags::OFFERS`], 0 if nothing is said |
 //!
-//! Clients, other flags and traced latencies are left out: few formats carry them, and a conversion would change the name
-//! of what is asked of the drive. Cost: O(1) a record.
+//! Clients, other flags and traced latencies are left out: few formats carry them, and a conversion
+//! would change the name of what is asked of the drive. Cost: O(1) a record.
 
 use nearslot_core::units::BLOCK_BYTES;
 use serde::Serialize;

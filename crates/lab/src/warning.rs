@@ -1,7 +1,8 @@
-//! Something to know before believing numbers: of which kind, for programs, and in words, for people.
+//! Something to know before believing numbers: of which kind, for programs, and in words, for
+//! people.
 //!
-//! Whoever finds a thing worth a warning names its kind, here, and says what it is, why, and what helps. Results, inspections and
-//! capacities carry them as they are.
+//! Whoever finds a thing worth a warning names its kind, here, and says what it is, why, and what
+//! helps. Results, inspections and capacities carry them as they are.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -114,7 +115,8 @@ words! {
         UnheardStreams = "unheard-streams",
         /// Commands without an answer lasted longer than their host was to wait.
         LateTimeOuts = "late-time-outs",
-        /// Many writes cover parts of chunks only, and waited for each other, or for what had to be read first.
+        /// Many writes cover parts of chunks only, and waited for each other, or for what had to be
+        /// read first.
         PartialChunks = "partial-chunks",
         /// Most writes of a placement that lets them move went where their data were.
         HardlyOffered = "hardly-offered",
@@ -138,7 +140,8 @@ words! {
         Rebuild = "rebuild",
         /// A write buffer kept all that was written, took none of it, or gave some of it up.
         Buffer = "buffer",
-        /// A log wrote nothing any more, or a journal; or requests of a file system failed, which does not write their blocks again.
+        /// A log wrote nothing any more, or a journal; or requests of a file system failed, which
+        /// does not write their blocks again.
         GaveUp = "gave-up",
         /// Combinations of a grid that would be the same as others are not run.
         LeftOut = "left-out",

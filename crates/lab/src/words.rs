@@ -1,6 +1,7 @@
 //! Enumerations that are words: on the command line, in TOML and in results alike.
 
-/// Declares an enum whose values are words, with parsing that suggests the nearest. `as` gives the name that users know it by.
+/// Declares an enum whose values are words, with parsing that suggests the nearest. `as` gives the
+/// name that users know it by.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident $(as $spoken:literal)? { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$doc])*

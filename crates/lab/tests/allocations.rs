@@ -1,7 +1,8 @@
-//! Nothing is allocated per request once queues and tables have grown: counted, for every scheduler and every synthetic workload.
+//! Nothing is allocated per request once queues and tables have grown: counted, for every scheduler
+//! and every synthetic workload.
 //!
-//! The same load runs twice as long in a second run; what is allocated in between is what a request costs, and that
-//! must be nothing.
+//! The same load runs twice as long in a second run; what is allocated in between is what a request
+//! costs, and that must be nothing.
 
 #![allow(
     clippy::unwrap_used,
@@ -40,8 +41,8 @@ fn count() {
     ALLOCATIONS.set(ALLOCATIONS.get() + 1);
 }
 
-// SAFETY: every call goes unchanged to the system's allocator, which keeps the contract; counting touches no memory
-// that it manages, but the thread's own counter alone.
+// SAFETY: every call goes unchanged to the system's allocator, which keeps the contract; counting
+// touches no memory that it manages, but the thread's own counter alone.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
@@ -196,8 +197,9 @@ fn merging_above_a_drive_that_sorts_allocates_nothing() {
 
 #[test]
 fn a_synthetic_workload_allocates_nothing() {
-    // A host waits for answers: it has a test of its own; so do clients of transactions, each of whose commits is a list of pages. What a range write offers
-    // is shared with whoever carries it out, so it is made anew for each. Files get blocks, and wait for answers, too.
+    // A host waits for answers: it has a test of its own; so do clients of transactions, each of
+    // whose commits is a list of pages. What a range write offers is shared with whoever carries it
+    // out, so it is made anew for each. Files get blocks, and wait for answers, too.
     let excused = ["host", "ranges", "tpcb", "filesystem"];
     let asks = |name: &str| !excused.contains(&name);
     for spec in workload::TABLE.iter().filter(|spec| asks(spec.name)) {
@@ -218,7 +220,8 @@ fn a_synthetic_workload_allocates_nothing() {
     }
 }
 
-/// Once queues are as long as they get, a host allocates nothing for a request; who syncs allocates what a file needs.
+/// Once queues are as long as they get, a host allocates nothing for a request; who syncs allocates
+/// what a file needs.
 #[test]
 fn a_host_allocates_nothing_for_a_request() {
     let allocations = |seconds: u32| {
@@ -267,7 +270,8 @@ fn failures_allocate_nothing() {
     ));
 }
 
-/// Once all tracks of a region are known, no cache allocates for a request, nor does what is brought beforehand.
+/// Once all tracks of a region are known, no cache allocates for a request, nor does what is
+/// brought beforehand.
 #[test]
 fn caches_allocate_nothing() {
     let setup = ("null", "linear", "none", "none");
@@ -295,8 +299,8 @@ fn caches_allocate_nothing() {
     }
 }
 
-/// Over copies one command starts while another one that was merged ends. Which chunks have delayed copies changes for long, so
-/// tables still grow now and then.
+/// Over copies one command starts while another one that was merged ends. Which chunks have delayed
+/// copies changes for long, so tables still grow now and then.
 #[test]
 fn a_merged_command_over_copies_allocates_nothing() {
     let setup = (

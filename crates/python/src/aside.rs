@@ -1,8 +1,10 @@
-//! Long work beside the interpreter: its lock is released, and signals are looked for while the work goes on.
+//! Long work beside the interpreter: its lock is released, and signals are looked for while the
+//! work goes on.
 //!
-//! The work has a thread of its own; the calling thread waits without the lock and takes it every [`LOOK_EVERY`] for as
-//! long as a signal handler needs. So other Python threads go on, and Ctrl-C ends a run within that time. What cannot be
-//! stopped (the first reading of a trace) is left behind after [`PATIENCE`]: it ends by itself, and touches no Python.
+//! The work has a thread of its own; the calling thread waits without the lock and takes it every
+//! [`LOOK_EVERY`] for as long as a signal handler needs. So other Python threads go on, and Ctrl-C
+//! ends a run within that time. What cannot be stopped (the first reading of a trace) is left
+//! behind after [`PATIENCE`]: it ends by itself, and touches no Python.
 
 use std::panic;
 use std::sync::Arc;

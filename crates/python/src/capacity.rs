@@ -24,7 +24,8 @@ use crate::target;
 
 /// Finds the capacity of every choice.
 ///
-/// Gives what was found, and what a signal's handler raised if one stopped it: then there is what was found until then.
+/// Gives what was found, and what a signal's handler raised if one stopped it: then there is what
+/// was found until then.
 #[pyfunction]
 #[pyo3(signature = (toml, *, directory, inputs, frames, given, vary, slo, find, resolution_percent, reading, jobs))]
 #[expect(

@@ -1,4 +1,5 @@
-//! From the laboratory's errors to the package's: `nearslot.errors` mirrors the kinds that the command has exit codes for.
+//! From the laboratory's errors to the package's: `nearslot.errors` mirrors the kinds that the
+//! command has exit codes for.
 
 use nearslot_core::registry::ConfigError;
 use nearslot_lab::report::{Refusal, ReportError};

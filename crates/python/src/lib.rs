@@ -1,8 +1,9 @@
 //! # nearslot for Python, the native part
 //!
-//! Thin: scenarios come in as TOML, results go out as JSON and Arrow. What a user sees is `python/nearslot`, which gives
-//! both their types; nothing outside that package calls this one. Work on traces and runs happens on a thread of its own
-//! with the interpreter's lock released (see [`aside`]), and nothing loops over requests in Python.
+//! Thin: scenarios come in as TOML, results go out as JSON and Arrow. What a user sees is
+//! `python/nearslot`, which gives both their types; nothing outside that package calls this one.
+//! Work on traces and runs happens on a thread of its own with the interpreter's lock released (see
+//! [`aside`]), and nothing loops over requests in Python.
 
 mod aside;
 mod capacity;
@@ -65,7 +66,8 @@ mod _native {
     }
 }
 
-/// A scenario file's text, checked, with all defaults, as JSON. Relative paths are relative to `directory`.
+/// A scenario file's text, checked, with all defaults, as JSON. Relative paths are relative to
+/// `directory`.
 #[pyfunction]
 fn scenario_json(toml: &str, directory: PathBuf) -> PyResult<String> {
     let scenario = Scenario::from_toml(toml, &directory).map_err(Failure::from)?;

@@ -27,8 +27,8 @@ use crate::target;
 
 /// Runs every combination of `vary` over a scenario.
 ///
-/// Gives the outcome, and what a signal's handler raised if one stopped it: then the outcome has the runs that were
-/// finished, or is `None` if none could be handed over.
+/// Gives the outcome, and what a signal's handler raised if one stopped it: then the outcome has
+/// the runs that were finished, or is `None` if none could be handed over.
 #[pyfunction]
 #[pyo3(signature = (toml, *, directory, inputs, frames, given, vary, baseline, overload, piece, reading, jobs, series, requests, commands))]
 #[expect(

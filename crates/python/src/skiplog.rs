@@ -55,7 +55,8 @@ fn measured(drive: &str, (first, blocks): (u64, u64), grid: Grid) -> Result<Vec<
     Ok(profile.costs().to_vec())
 }
 
-/// Instants at which the power went in a rehearsal of a log, blocks lost, torn writes, and scans that found something else than the first.
+/// Instants at which the power went in a rehearsal of a log, blocks lost, torn writes, and scans
+/// that found something else than the first.
 #[pyfunction]
 pub(crate) fn rehearse_log(seed: u64, steps: u64) -> (u64, u64, u64, u64) {
     let found = rehearse(seed, steps);

@@ -1,8 +1,10 @@
-//! Results over the Arrow C stream: Polars, pandas and pyarrow take the columns as they lie in memory.
+//! Results over the Arrow C stream: Polars, pandas and pyarrow take the columns as they lie in
+//! memory.
 //!
-//! Rows of requests and commands may be many, so a run writes them to a Parquet file in a temporary folder and a stream decodes them
-//! batch by batch as its consumer asks: memory is the consumer's alone. The file goes away with the last object that
-//! speaks of it. A stream is made anew each time it is asked for.
+//! Rows of requests and commands may be many, so a run writes them to a Parquet file in a temporary
+//! folder and a stream decodes them batch by batch as its consumer asks: memory is the consumer's
+//! alone. The file goes away with the last object that speaks of it. A stream is made anew each
+//! time it is asked for.
 
 use std::fs::File;
 use std::io;

@@ -1,9 +1,10 @@
 //! How fast traces are read: requests and bytes a second on one core, format by format.
 //!
-//! `cargo bench -p nearslot-trace --bench traces [-- FORMAT...]` prints two tables. The first gives the decoders alone: bytes in
-//! memory, windows as the pipeline gives them. The second is the whole way from a file to batches in order: containers, rules,
-//! order, counts. Data are generated, a few hundred thousand requests a format; each figure is the best of several passes,
-//! since other work on the machine only ever slows one down.
+//! `cargo bench -p nearslot-trace --bench traces [-- FORMAT...]` prints two tables. The first gives
+//! the decoders alone: bytes in memory, windows as the pipeline gives them. The second is the whole
+//! way from a file to batches in order: containers, rules, order, counts. Data are generated, a few
+//! hundred thousand requests a format; each figure is the best of several passes, since other work
+//! on the machine only ever slows one down.
 
 #[path = "support/text.rs"]
 mod text;

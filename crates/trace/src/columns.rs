@@ -1,8 +1,10 @@
 //! Requests as columns: what they ask for, one kind of fact beside the other.
 //!
-//! Records have a place for all that any format tells of a request, and pass several stages. Whoever wants no more than what is asked for, in the order
-//! of time, may have columns instead ([`super::TraceReader::next_columns`]). A format whose requests are no more than that decodes them as columns
-//! ([`super::decode::ColumnDecoder`]); its records are made of these ([`super::rows::Rows`]), so there is one way of decoding it.
+//! Records have a place for all that any format tells of a request, and pass several stages.
+//! Whoever wants no more than what is asked for, in the order of time, may have columns instead
+//! ([`super::TraceReader::next_columns`]). A format whose requests are no more than that decodes
+//! them as columns ([`super::decode::ColumnDecoder`]); its records are made of these
+//! ([`super::rows::Rows`]), so there is one way of decoding it.
 
 use super::record::{Record, TraceOp};
 

@@ -105,7 +105,8 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    /// Uses up spaces and tabs, if any. Most often there is none or one; more of them fill a column.
+    /// Uses up spaces and tabs, if any. Most often there is none or one; more of them fill a
+    /// column.
     #[inline(always)]
     pub(super) fn blanks(&mut self) {
         if let Some(b' ' | b'\t') = self.peek() {
@@ -296,7 +297,8 @@ fn joined(digits: u64) -> u64 {
     (fours.wrapping_mul(10_000) + (fours >> 32)) & 0xffff_ffff
 }
 
-/// The high bits of the bytes that are no digit, given as what they differ from `0`. No byte carries into the next.
+/// The high bits of the bytes that are no digit, given as what they differ from `0`. No byte
+/// carries into the next.
 #[inline(always)]
 fn others(digits: u64) -> u64 {
     (((digits & !HIGH) + 0x7676_7676_7676_7676) | digits) & HIGH
@@ -329,8 +331,8 @@ pub(super) fn last_decimal(text: &[u8]) -> usize {
     start - more.count()
 }
 
-/// The seconds with nine or six decimals that end a text, as nanoseconds, and how many decimals. `None` when they have a form
-/// that is seldom met; [`last_decimal`] finds any.
+/// The seconds with nine or six decimals that end a text, as nanoseconds, and how many decimals.
+/// `None` when they have a form that is seldom met; [`last_decimal`] finds any.
 #[inline(always)]
 pub(super) fn last_seconds(text: &[u8]) -> Option<(i64, u32)> {
     let tail = text.last_chunk::<18>()?;
@@ -352,8 +354,9 @@ pub(super) fn last_seconds(text: &[u8]) -> Option<(i64, u32)> {
     Some(((whole * TENS[9] + ns) as i64, decimals))
 }
 
-/// The number that stands right-aligned in the column of at most eight bytes before `end`: spaces, then at least one digit.
-/// Costs no more for many digits than for few, and needs not know where the fields before it ended.
+/// The number that stands right-aligned in the column of at most eight bytes before `end`: spaces,
+/// then at least one digit. Costs no more for many digits than for few, and needs not know where
+/// the fields before it ended.
 #[inline(always)]
 pub(super) fn right_aligned(line: &[u8], end: usize, width: usize) -> Option<u64> {
     let eight = match end.checked_sub(8) {
@@ -365,13 +368,15 @@ pub(super) fn right_aligned(line: &[u8], end: usize, width: usize) -> Option<u64
     let eight = (eight & !before) | (SPACES & before);
     let digits = eight ^ ZEROS;
     let others = others(digits);
-    // Spaces only stand in front: their bits, all together with those of their bytes, are a run from the lowest.
+    // Spaces only stand in front: their bits, all together with those of their bytes, are a run
+    // from the lowest.
     let front = others | (others - (others >> 7));
     let in_front = others & differ(eight ^ SPACES) == 0 && front & front.wrapping_add(1) == 0;
     (in_front && others >> 63 == 0).then(|| joined(digits & !front))
 }
 
-// These two are apart, and get and give what they change by value, so that a cursor stays in registers.
+// These two are apart, and get and give what they change by value, so that a cursor stays in
+// registers.
 
 /// What is left behind `at`, when that is less than eight bytes, and zeros behind it.
 #[inline(never)]

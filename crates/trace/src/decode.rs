@@ -1,9 +1,9 @@
 //! What a trace format is to the rest: a probe and a decoder of bytes.
 //!
-//! A decoder is a pure push parser: it gets bytes, appends records, and says how many bytes it has used up.
-//! Who brings the bytes (a plain file, a decompressor, standard input) is not its business, so every decoder
-//! can be fuzzed and timed on a slice. Only a format whose index stands at its end (Parquet) is read from a file
-//! instead.
+//! A decoder is a pure push parser: it gets bytes, appends records, and says how many bytes it has
+//! used up. Who brings the bytes (a plain file, a decompressor, standard input) is not its
+//! business, so every decoder can be fuzzed and timed on a slice. Only a format whose index stands
+//! at its end (Parquet) is read from a file instead.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -68,20 +68,22 @@ pub enum Reads {
 pub enum Probe {
     /// Certain bytes stand at its start.
     Magic(fn(&[u8]) -> bool),
-    /// Binary without a magic: whether the sample makes sense, given the length of the stream if it is known.
+    /// Binary without a magic: whether the sample makes sense, given the length of the stream if it
+    /// is known.
     Binary(fn(&[u8], Option<u64>) -> bool),
     /// Text: whether a line parses. The best format over the first lines is taken.
     Line(fn(&[u8]) -> bool),
     /// Text whose first line names what follows.
     Header {
-        /// How much the first line names. It is believed at once if it names all, else if no line format fits.
+        /// How much the first line names. It is believed at once if it names all, else if no line
+        /// format fits.
         names: fn(&[u8]) -> Naming,
-        /// What a first line lacks that names too little, in words that follow its number; none if it does not look like a header.
-        /// The second line, if there is one, helps to tell.
+        /// What a first line lacks that names too little, in words that follow its number; none if
+        /// it does not look like a header. The second line, if there is one, helps to tell.
         lacks: fn(&[u8], Option<&[u8]>) -> Option<String>,
     },
-    /// Text that says too little to be believed: whether a line parses. It is never taken unless it is named; the error proposes it
-    /// where the lines look like it.
+    /// Text that says too little to be believed: whether a line parses. It is never taken unless it
+    /// is named; the error proposes it where the lines look like it.
     Named(fn(&[u8]) -> bool),
 }
 
@@ -109,7 +111,8 @@ pub struct Options {
     pub fio_wait: Option<FioWait>,
     /// Stop at the first bad line instead of counting it.
     pub strict: bool,
-    /// Name of the file, for formats that hold one device and do not name it. The pipeline fills it in.
+    /// Name of the file, for formats that hold one device and do not name it. The pipeline fills it
+    /// in.
     pub file: String,
 }
 
@@ -174,14 +177,14 @@ pub enum FioWait {
 
 /// Turns bytes into records.
 pub trait Decoder: Send {
-    /// Uses up whole records (or lines) from the front of `bytes`, appends what they say to `out.records`, and
-    /// gives the number of bytes used. It may stop early when `out` has enough. Using nothing and appending nothing
-    /// asks for more bytes. `last` says that no bytes follow; what is then left over is a truncated record, to be
-    /// counted in `out.anomalies` and used up.
+    /// Uses up whole records (or lines) from the front of `bytes`, appends what they say to
+    /// `out.records`, and gives the number of bytes used. It may stop early when `out` has enough.
+    /// Using nothing and appending nothing asks for more bytes. `last` says that no bytes follow;
+    /// what is then left over is a truncated record, to be counted in `out.anomalies` and used up.
     ///
     /// # Errors
-    /// The bytes cannot be of this format; the error ([`TraceError::unfit`]) says where and why, the pipeline adds
-    /// the file.
+    /// The bytes cannot be of this format; the error ([`TraceError::unfit`]) says where and why,
+    /// the pipeline adds the file.
     fn decode(&mut self, bytes: &[u8], last: bool, out: &mut Sink) -> Result<usize, TraceError>;
 
     /// No bytes follow and all were used: append what was held back (a merge, a summary).
@@ -192,8 +195,8 @@ pub trait Decoder: Send {
         Ok(())
     }
 
-    /// What gives the same requests as columns, in place of `decode`; none if the format tells more of a request than columns hold. Nothing is
-    /// held back until `finish` then.
+    /// What gives the same requests as columns, in place of `decode`; none if the format tells more
+    /// of a request than columns hold. Nothing is held back until `finish` then.
     #[expect(
         private_interfaces,
         reason = "columns are between decoders and the pipeline"
@@ -243,7 +246,8 @@ pub struct TimeMeaning {
     pub resolution_ns: u64,
     /// Which event was stamped.
     pub kind: TimeKind,
-    /// Unix time of the format's time 0 in ns, when the format tells; the pipeline adds the first record's `ts`.
+    /// Unix time of the format's time 0 in ns, when the format tells; the pipeline adds the first
+    /// record's `ts`.
     pub epoch_unix_ns: Option<i64>,
 }
 
@@ -261,11 +265,12 @@ pub enum TimeKind {
     None,
 }
 
-/// Requests held back at most (117 MB), so that memory stays bounded whatever the window. Of more, as in a trace that has no
-/// times at all, the earliest are given out early.
+/// Requests held back at most (117 MB), so that memory stays bounded whatever the window. Of more,
+/// as in a trace that has no times at all, the earliest are given out early.
 pub(crate) const HELD_MAX: usize = 1 << 21;
 
-/// Where a decoder puts what it finds. The files of one trace share one, and so their devices and clients.
+/// Where a decoder puts what it finds. The files of one trace share one, and so their devices and
+/// clients.
 pub struct Sink {
     /// Records found, in the order of the file.
     pub records: Vec<Record>,
@@ -320,11 +325,13 @@ impl Sink {
     }
 }
 
-/// A table of strings by number. Finding a known name costs one hash and one comparison and allocates nothing.
+/// A table of strings by number. Finding a known name costs one hash and one comparison and
+/// allocates nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     names: Vec<String>,
-    /// The names as they stood in the file, one after the other; `names` is for people and may differ from it.
+    /// The names as they stood in the file, one after the other; `names` is for people and may
+    /// differ from it.
     raw: Vec<u8>,
     /// Where each name ends in `raw`.
     ends: Vec<usize>,
@@ -355,7 +362,8 @@ impl Names {
         }
     }
 
-    /// Where the name stands, or the free slot where it would. At least half of the slots are free, so there is one.
+    /// Where the name stands, or the free slot where it would. At least half of the slots are free,
+    /// so there is one.
     fn slot(&self, name: &[u8]) -> usize {
         let mask = self.slots.len() - 1;
         let mut slot = xxhash_rust::xxh3::xxh3_64(name) as usize & mask;
@@ -550,7 +558,8 @@ mod tests {
 
     #[test]
     fn names_that_only_look_equal_stay_apart() {
-        // Both are shown with the replacement character, and the table grows several times on the way.
+        // Both are shown with the replacement character, and the table grows several times on the
+        // way.
         let mut names = Names::default();
         assert_eq!((names.intern(b"\xff"), names.intern(b"\xfe")), (0, 1));
         for number in 2..1_000_u32 {

@@ -1,13 +1,15 @@
 //! Which format a trace is in, from its first bytes.
 //!
-//! Certain magics come first, then binary formats without one, in the order of the table. Text is tried line by line: each
-//! reader is scored by the share of the first non-empty lines that it can parse, and the best is taken if that is nearly all.
-//! Otherwise the two nearest are named with the first line that does not fit them, since that line is mostly the answer.
+//! Certain magics come first, then binary formats without one, in the order of the table. Text is
+//! tried line by line: each reader is scored by the share of the first non-empty lines that it can
+//! parse, and the best is taken if that is nearly all. Otherwise the two nearest are named with the
+//! first line that does not fit them, since that line is mostly the answer.
 
 use super::decode::{Format, Naming, Probe};
 use super::{FORMATS, TraceError};
 
-/// Bytes of the start that are looked at: 4096 records of the largest binary format without a magic.
+/// Bytes of the start that are looked at: 4096 records of the largest binary format without a
+/// magic.
 pub(crate) const SAMPLE_BYTES: usize = 160 << 10;
 
 /// Text lines that are looked at.

@@ -1,14 +1,17 @@
-//! `measured.csv` of the reference tables: service times of a real drive, one request after another.
+//! `measured.csv` of the reference tables: service times of a real drive, one request after
+//! another.
 //!
 //! ```text
 //! seq,op,lba,blocks,measured_ms,drive_cache_outcome,gap_to_next_ms,reference_ms
 //! 0,R,1975456,4,15.362,Hit,56.074,8.086286
 //! ```
 //!
-//! No arrival is written down: the first request comes at 0, each other one the gap of its predecessor after that one's
-//! completion. `measured_ms` is the time on the real drive; the outcome and what the reference makes of it are passed over.
+//! No arrival is written down: the first request comes at 0, each other one the gap of its
+//! predecessor after that one's completion. `measured_ms` is the time on the real drive; the
+//! outcome and what the reference makes of it are passed over.
 //!
-//! Source: DiskSim 4.0's validation traces (Bucy, Ganger and others, CMU 2008), rewritten as tables.
+//! Source: DiskSim 4.0's validation traces (Bucy, Ganger and others, CMU 2008), rewritten as
+//! tables.
 
 use super::decode::{Format, Probe, Reads, Sink, TimeMeaning};
 use super::record::{Record, TraceOp};

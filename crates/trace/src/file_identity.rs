@@ -1,7 +1,9 @@
-//! Which file a path stands for. Paths are words: two of them may name one file, through links, `./` or another folder.
+//! Which file a path stands for. Paths are words: two of them may name one file, through links,
+//! `./` or another folder.
 //!
-//! A file that is there is known by its device and inode. One that is not there yet is known by its folder and its name, behind
-//! whatever symbolic links lead there. One or two calls of the system per path.
+//! A file that is there is known by its device and inode. One that is not there yet is known by its
+//! folder and its name, behind whatever symbolic links lead there. One or two calls of the system
+//! per path.
 
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -98,7 +100,8 @@ pub fn folder(path: &Path) -> &Path {
     }
 }
 
-/// The same path behind the symbolic links that it is itself, whether they lead to something or not.
+/// The same path behind the symbolic links that it is itself, whether they lead to something or
+/// not.
 ///
 /// # Errors
 /// The links lead round in a circle.

@@ -4,18 +4,21 @@
 //! 12, 8731245, 0, 4096, 81920000, 0
 //! ```
 //!
-//! Milliseconds of the **completion** since the start, nanoseconds of latency, 0 for a read, 1 for a write and 2 for a trim, bytes,
-//! offset, and since fio 3.x the priority. `_clat` logs count from the submission, `_lat` logs from the creation of the I/O. Logs of averages
-//! (`log_avg_msec`) look the same, and mean nothing here. Completion times have one millisecond: too coarse to tell a rotation from rereads.
+//! Milliseconds of the **completion** since the start, nanoseconds of latency, 0 for a read, 1 for
+//! a write and 2 for a trim, bytes, offset, and since fio 3.x the priority. `_clat` logs count from
+//! the submission, `_lat` logs from the creation of the I/O. Logs of averages (`log_avg_msec`) look
+//! the same, and mean nothing here. Completion times have one millisecond: too coarse to tell a
+//! rotation from rereads.
 //!
-//! A log without offsets does not say where, and is refused. It has four columns, or five, as newer versions of fio put the priority
-//! where the offset would be: 0 or 1, or a hexadecimal number with `log_prio`. So the lines before the first offset above 1 are held back,
-//! and a log without one among its first 1,000 lines is refused. Logs of bandwidth, of requests per second and of submissions have the same
-//! columns, but the second is no time of a request: files that are named as fio names those (`_bw.1.log`, `_iops.1.log`, `_slat.1.log`) are
-//! refused.
+//! A log without offsets does not say where, and is refused. It has four columns, or five, as newer
+//! versions of fio put the priority where the offset would be: 0 or 1, or a hexadecimal number with
+//! `log_prio`. So the lines before the first offset above 1 are held back, and a log without one
+//! among its first 1,000 lines is refused. Logs of bandwidth, of requests per second and of
+//! submissions have the same columns, but the second is no time of a request: files that are named
+//! as fio names those (`_bw.1.log`, `_iops.1.log`, `_slat.1.log`) are refused.
 //!
-//! No header marks such a log, and other tables of numbers look alike: it is read only when `--trace-format fio-lat` names it, as the
-//! error says where lines look like it.
+//! No header marks such a log, and other tables of numbers look alike: it is read only when
+//! `--trace-format fio-lat` names it, as the error says where lines look like it.
 //!
 //! Source: fio HOWTO, "Log File Formats" (Axboe and others).
 

@@ -20,7 +20,8 @@ pub struct Header {
     pub epoch_unix_ns: Option<i64>,
     /// Smallest step of its time stamps in ns.
     pub resolution_ns: u64,
-    /// Greatest step that all coarse time stamps are a multiple of, from the first; none where they are fine or few.
+    /// Greatest step that all coarse time stamps are a multiple of, from the first; none where they
+    /// are fine or few.
     pub stamp_step_ns: Option<u64>,
     /// Which event was stamped.
     pub time_kind: TimeKind,
@@ -34,7 +35,8 @@ pub struct Header {
     pub clients: Vec<String>,
     /// Requests given out so far.
     pub requests: u64,
-    /// Records that were understood so far, also those of other devices, beyond the limit, or left out for another reason.
+    /// Records that were understood so far, also those of other devices, beyond the limit, or left
+    /// out for another reason.
     pub understood: u64,
     /// Whether reading stopped at the limit on requests.
     pub limited: bool,
@@ -84,7 +86,8 @@ impl Header {
         Err(TraceError::unfit(what).in_file(&self.files.join(", ")))
     }
 
-    /// The header of a trace that was made here, such as a simulated schedule: arrivals in ns from 0.
+    /// The header of a trace that was made here, such as a simulated schedule: arrivals in ns from
+    /// 0.
     pub fn made(format: &str, devices: &[&str], clients: &[&str]) -> Header {
         let device = |name: &&str| Device {
             name: (*name).to_owned(),

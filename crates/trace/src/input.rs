@@ -1,7 +1,9 @@
-//! Where bytes come from: files and standard input, plain or compressed, looked through to the trace itself.
+//! Where bytes come from: files and standard input, plain or compressed, looked through to the
+//! trace itself.
 //!
-//! Containers are recognised by their first bytes and may be nested (a gzip of a zstd). What only holds a trace but
-//! is not read here (archives, perf's own recording) is refused with the command that makes it readable.
+//! Containers are recognised by their first bytes and may be nested (a gzip of a zstd). What only
+//! holds a trace but is not read here (archives, perf's own recording) is refused with the command
+//! that makes it readable.
 
 use std::fs::File;
 use std::io::{self, Read};

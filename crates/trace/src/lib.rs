@@ -1,14 +1,16 @@
 //! # nearslot-trace
 //!
-//! Block traces: reading what storage people have, detected without flags; writing a few of the formats.
+//! Block traces: reading what storage people have, detected without flags; writing a few of the
+//! formats.
 //!
 //! ```text
 //! files or stdin -> containers (gzip, zstd) -> decoder of the format -> rules -> order -> merge -> spread -> records
 //!    open.rs             input.rs                one file each         order.rs         merge.rs spread.rs  open.rs
 //! ```
 //!
-//! A format is a file here and a line in [`FORMATS`]. Everything behind [`open()`] sees only [`Record`]s in rising
-//! time order, starting at 0, in batches, so a trace of any length needs bounded memory.
+//! A format is a file here and a line in [`FORMATS`]. Everything behind [`open()`] sees only
+//! [`Record`]s in rising time order, starting at 0, in batches, so a trace of any length needs
+//! bounded memory.
 
 pub mod decode;
 pub mod file_identity;
@@ -147,8 +149,8 @@ pub enum TraceError {
         /// By which path it is named before.
         other: String,
     },
-    /// The requests are further out of order than the reorder window and memory allow. Reading again with
-    /// [`OpenOptions::sort`] helps.
+    /// The requests are further out of order than the reorder window and memory allow. Reading
+    /// again with [`OpenOptions::sort`] helps.
     #[error("{path}: {what}")]
     OutOfOrder {
         /// Which file.

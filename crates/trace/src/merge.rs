@@ -1,7 +1,8 @@
 //! Several streams of requests, each in order, become one.
 //!
-//! The stream with the earliest head gives requests until another's head is earlier; ties go to the earlier file. Sharded traces
-//! mostly change streams rarely, so the heap is touched once a run, not once a request. Cost: O(log files) a run.
+//! The stream with the earliest head gives requests until another's head is earlier; ties go to the
+//! earlier file. Sharded traces mostly change streams rarely, so the heap is touched once a run,
+//! not once a request. Cost: O(log files) a run.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -40,8 +41,9 @@ pub(crate) trait Feed: Send {
     fn told(&self) -> Vec<(&str, TimeMeaning)> {
         Vec::new()
     }
-    /// Reads on until some requests can be given as columns, in order; none are given at the end. False if only records are given from now
-    /// on, those that have been read and not given among them.
+    /// Reads on until some requests can be given as columns, in order; none are given at the end.
+    /// False if only records are given from now on, those that have been read and not given among
+    /// them.
     fn fill_columns(&mut self, _shared: &mut Shared) -> Result<bool, TraceError> {
         Ok(false)
     }
@@ -53,8 +55,8 @@ pub(crate) trait Feed: Send {
     fn stop(&mut self, shared: &mut Shared);
 }
 
-/// Refuses files of which only some have what their times must have in common; `has` is none for files that are not concerned. The words
-/// say what one that has it is, and one that has not.
+/// Refuses files of which only some have what their times must have in common; `has` is none for
+/// files that are not concerned. The words say what one that has it is, and one that has not.
 pub(crate) fn all_or_none(
     feeds: &[Box<dyn Feed>],
     has: impl Fn(&TimeMeaning) -> Option<bool>,
@@ -128,7 +130,8 @@ impl Merge {
         Ok(())
     }
 
-    /// Reads on until some requests can be given as columns; false if only `fill` gives any from now on, as where several files are merged.
+    /// Reads on until some requests can be given as columns; false if only `fill` gives any from
+    /// now on, as where several files are merged.
     pub(crate) fn fill_columns(&mut self, shared: &mut Shared) -> Result<bool, TraceError> {
         match self.feeds.as_mut_slice() {
             [only] if !self.primed => only.fill_columns(shared),

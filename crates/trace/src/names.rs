@@ -1,5 +1,5 @@
-//! What columns of a table may be called, and in which units: one table for headers, `--columns`, messages and the list that
-//! `nearslot show csv` prints. CSV and Parquet are read by it.
+//! What columns of a table may be called, and in which units: one table for headers, `--columns`,
+//! messages and the list that `nearslot show csv` prints. CSV and Parquet are read by it.
 //!
 //! A header's name is a word that people use for the thing, perhaps with a unit: `time_us`, `Offset
 //! (bytes)`, `size_kib`, `lba`. Without a unit, times must tell by their size,
@@ -214,7 +214,8 @@ impl Column {
         }
     }
 
-    /// Of several columns for the same thing, the one of the lowest rank is taken, bytes before sectors, and then the first.
+    /// Of several columns for the same thing, the one of the lowest rank is taken, bytes before
+    /// sectors, and then the first.
     pub(super) fn rank(self) -> u64 {
         match self {
             Column::Offset(scale) | Column::Length(scale) => scale,
@@ -252,11 +253,13 @@ pub(super) fn keys() -> Vec<&'static str> {
     keys
 }
 
-/// What else a client is called: in traces of a host who asks is a process or a stream. `--columns` takes these words for `client`. So does a header, if it has
-/// one of them alone and no name of [`THINGS`]: most that have both a number and a name of who asks mean the name.
+/// What else a client is called: in traces of a host who asks is a process or a stream. `--columns`
+/// takes these words for `client`. So does a header, if it has one of them alone and no name of
+/// [`THINGS`]: most that have both a number and a name of who asks mean the name.
 pub(super) const CLIENTS: [&str; 2] = ["pid", "stream"];
 
-/// The one of a header's names that is the client in the words of hosts; none if several are, or none is.
+/// The one of a header's names that is the client in the words of hosts; none if several are, or
+/// none is.
 pub(super) fn host_client(names: &[String]) -> Option<usize> {
     let mut found = (0..names.len()).filter(|at| CLIENTS.contains(&folded(&names[*at]).as_str()));
     let only = found.next();
@@ -307,7 +310,8 @@ pub(super) fn named(name: &str) -> Option<(Column, u64)> {
     Some((column.scaled(scale), scale))
 }
 
-/// What a header's name says that lacks a unit, or has one that is not known; and the name without that.
+/// What a header's name says that lacks a unit, or has one that is not known; and the name without
+/// that.
 pub(super) fn lacks_unit(name: &str) -> Option<(Column, String)> {
     let name = folded(name);
     if let Some(column) = plain(&name) {
@@ -319,7 +323,8 @@ pub(super) fn lacks_unit(name: &str) -> Option<(Column, String)> {
     unknown.then(|| (column, word.to_owned()))
 }
 
-/// The names that a column may have which says what it is, but not in a unit that is known; empty if it lacks none.
+/// The names that a column may have which says what it is, but not in a unit that is known; empty
+/// if it lacks none.
 pub(super) fn with_units(name: &str) -> Vec<String> {
     let Some((column, word)) = lacks_unit(name) else {
         return Vec::new();
@@ -331,7 +336,8 @@ pub(super) fn with_units(name: &str) -> Vec<String> {
 /// Stands for a unit that the user has to say.
 pub(super) const UNIT: &str = "UNIT";
 
-/// What `--columns` says for a column of this name that is found there, such as `response=6:us`; none if the name means nothing.
+/// What `--columns` says for a column of this name that is found there, such as `response=6:us`;
+/// none if the name means nothing.
 pub(super) fn described(name: &str, place: &str) -> Option<(Column, String)> {
     if let Some((column, _)) = lacks_unit(name) {
         return Some((column, format!("{}={place}:{UNIT}", column.key())));

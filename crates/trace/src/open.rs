@@ -1,7 +1,7 @@
 //! Opens a trace and gives its requests in batches, in the order of time.
 //!
-//! All that the parts of the pipeline leave open is decided here: which files belong together, times relative to the first
-//! request, the span, the limit, and what the header says at the end.
+//! All that the parts of the pipeline leave open is decided here: which files belong together,
+//! times relative to the first request, the span, the limit, and what the header says at the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -51,7 +51,8 @@ pub struct OpenOptions {
     pub reorder_window_ns: u64,
     /// Whether somebody asked for this window: then it must have an effect.
     pub reorder_asked: bool,
-    /// Sort the whole trace first, through temporary files when it is long; the window then does not matter.
+    /// Sort the whole trace first, through temporary files when it is long; the window then does
+    /// not matter.
     pub sort: bool,
     /// What is done with coarse time stamps.
     pub spread: Spread,
@@ -371,7 +372,8 @@ fn device_name(path: &Path, all: &[PathBuf]) -> String {
 }
 
 impl TraceReader {
-    /// Replaces `out` by the next requests in the order of time, some thousands; false when there are no more.
+    /// Replaces `out` by the next requests in the order of time, some thousands; false when there
+    /// are no more.
     ///
     /// # Errors
     /// The trace is damaged, too far out of order, or holds no request that is wanted.
@@ -386,8 +388,10 @@ impl TraceReader {
         Ok(!out.is_empty())
     }
 
-    /// The next requests in the order of time as columns, some thousands, for those to whom times do not matter; none when there are no more. A file
-    /// whose format tells no more than columns hold gives them without a detour over records. A trace that is read so is read so to its end.
+    /// The next requests in the order of time as columns, some thousands, for those to whom times
+    /// do not matter; none when there are no more. A file whose format tells no more than columns
+    /// hold gives them without a detour over records. A trace that is read so is read so to its
+    /// end.
     ///
     /// # Errors
     /// As for [`TraceReader::next_batch`], but that time stamps are not spread.

@@ -4,10 +4,11 @@
 //!  0 u32 clock_time, seconds   4 u64 obj_id   12 u32 obj_size, bytes   16 i64 next_access_vtime
 //! ```
 //!
-//! Source: libCacheSim, `oracleGeneralBin.h`. There is no operation and no address: every record counts as a read, and
-//! an object's place is its id times the block size that the user gives. Without one there are no places: `inspect` says
-//! nothing of them, and a replay is refused. Nothing marks the format, so it is recognised by its times: they are
-//! whole seconds that hardly ever step back. Objects of no bytes are left out, as libCacheSim does.
+//! Source: libCacheSim, `oracleGeneralBin.h`. There is no operation and no address: every record
+//! counts as a read, and an object's place is its id times the block size that the user gives.
+//! Without one there are no places: `inspect` says nothing of them, and a replay is refused.
+//! Nothing marks the format, so it is recognised by its times: they are whole seconds that hardly
+//! ever step back. Objects of no bytes are left out, as libCacheSim does.
 
 use super::TraceError;
 use super::columns::Columns;
@@ -47,7 +48,8 @@ fn probe(sample: &[u8], size: Option<u64>) -> bool {
     rising * 100 >= (times.len() - 1) * 99 && sensible(sample)
 }
 
-/// Random bytes can have rising times when there are few; sizes and next accesses must make sense too.
+/// Random bytes can have rising times when there are few; sizes and next accesses must make sense
+/// too.
 fn sensible(sample: &[u8]) -> bool {
     let records = sample.chunks_exact(RECORD_BYTES).take(SAMPLE_RECORDS);
     let count = records.len();

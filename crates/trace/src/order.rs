@@ -1,11 +1,13 @@
 //! Requests of one file, checked and brought into the order of time.
 //!
-//! The rules that hold for every format stand here once: requests of no bytes and requests beyond the address space are
-//! counted and left out, huge ones are counted and kept, steps back in time are counted and sorted.
+//! The rules that hold for every format stand here once: requests of no bytes and requests beyond
+//! the address space are counted and left out, huge ones are counted and kept, steps back in time
+//! are counted and sorted.
 //!
-//! Order comes from a window: a request is given out when one that is more than the window later has been seen. Nothing is
-//! given out before [`FIRST_HELD`] requests have been read, so short traces are sorted whatever their disorder. A request that
-//! comes too late for that is an error that offers sorting the whole trace. Sorted input, the usual case, is only looked at.
+//! Order comes from a window: a request is given out when one that is more than the window later
+//! has been seen. Nothing is given out before [`FIRST_HELD`] requests have been read, so short
+//! traces are sorted whatever their disorder. A request that comes too late for that is an error
+//! that offers sorting the whole trace. Sorted input, the usual case, is only looked at.
 
 use super::TraceError;
 use super::columns::Columns;
@@ -28,7 +30,8 @@ pub(crate) const TIME_MAX_NS: u64 = 1 << 62;
 /// A step back that is told apart from disorder.
 const STEP_BACK_NS: i64 = 1_000_000_000;
 
-/// A file in which one in so many requests steps back is in no order, and none of these steps is one of the clock.
+/// A file in which one in so many requests steps back is in no order, and none of these steps is
+/// one of the clock.
 const SHUFFLED: u64 = 10;
 
 /// What the files of a trace have in common while they are read.
@@ -40,7 +43,8 @@ pub(crate) struct Shared {
     pub(crate) left_out: Census,
     /// Records that decoders understood, whether they are kept or not.
     pub(crate) understood: u64,
-    /// Whether a request was out of order behind the first ones, which are sorted whatever their disorder.
+    /// Whether a request was out of order behind the first ones, which are sorted whatever their
+    /// disorder.
     pub(crate) late: bool,
 }
 
@@ -120,7 +124,8 @@ pub(super) enum Only {
 /// The requests of one file between its decoder and the merge.
 pub(crate) struct Order {
     pub(super) window_ns: Option<i64>,
-    /// `held[given..ready]` may go out, up to `checked` the rules have been applied, the rest is new.
+    /// `held[given..ready]` may go out, up to `checked` the rules have been applied, the rest is
+    /// new.
     pub(super) held: Vec<Record>,
     /// The same instead, as long as they are columns, which are all in order.
     pub(super) columns: Columns,
@@ -203,7 +208,8 @@ impl Order {
         Ok(())
     }
 
-    /// Of so many, these may go out by their times; and the earliest of the others, where more are held back than may be.
+    /// Of so many, these may go out by their times; and the earliest of the others, where more are
+    /// held back than may be.
     pub(super) fn release(
         &mut self,
         ready: usize,
@@ -256,7 +262,8 @@ impl Order {
     #[cold]
     fn step_back(&mut self, record: &Record, late: i64, sink: &mut Sink) -> Result<(), TraceError> {
         self.sorted = false;
-        // Rows in the order of completion have their arrivals in another order: nothing is odd about that.
+        // Rows in the order of completion have their arrivals in another order: nothing is odd
+        // about that.
         let by_completion = record.flags.has(Flags::RECONSTRUCTED);
         if !by_completion {
             sink.anomalies.count(Anomaly::Inversion);

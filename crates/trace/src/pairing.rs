@@ -1,7 +1,8 @@
-//! From events of the block layer to requests: which event is the arrival, and which completion ends it.
+//! From events of the block layer to requests: which event is the arrival, and which completion
+//! ends it.
 //!
-//! A tracer sees a request several times: queued, issued to the driver, completed. The first kind of event that the trace
-//! holds makes the records; the later kinds only tell how long they took:
+//! A tracer sees a request several times: queued, issued to the driver, completed. The first kind
+//! of event that the trace holds makes the records; the later kinds only tell how long they took:
 //!
 //! ```text
 //!   Queue       a bio reaches the block layer                 the arrival
@@ -10,18 +11,22 @@
 //!   Complete    the device is done                             only the rate is left
 //! ```
 //!
-//! Between arrival and completion requests are merged with neighbours and split. All of that is followed by addresses: a
-//! request is one *piece* of a device at first; a split cuts the piece; an issue or a completion of a range walks over the
-//! pieces that lie in it one behind the other, the eldest first where several begin at the same byte. So merges need no
-//! event of their own, and a completion that is shorter than its request cuts off what is done. A request is complete when
-//! all its pieces are. Its service runs from its first issue (after the last requeue), its response from its arrival. Devices
-//! that complete without an issue (device mapper) have a response only. A request of which a piece completes with an error is marked, and has no times.
+//! Between arrival and completion requests are merged with neighbours and split. All of that is
+//! followed by addresses: a request is one *piece* of a device at first; a split cuts the piece; an
+//! issue or a completion of a range walks over the pieces that lie in it one behind the other, the
+//! eldest first where several begin at the same byte. So merges need no event of their own, and a
+//! completion that is shorter than its request cuts off what is done. A request is complete when
+//! all its pieces are. Its service runs from its first issue (after the last requeue), its response
+//! from its arrival. Devices that complete without an issue (device mapper) have a response only. A
+//! request of which a piece completes with an error is marked, and has no times.
 //!
-//! A record is held until it is complete, in the order of arrival, but no longer than [`HELD_NS`] on the trace's clock and no
-//! more than [`HELD_MAX`] of them: then the eldest goes without its times. Nothing is looked up before an event follows that
-//! could find it, so that a trace of arrivals alone costs no look-up at all.
+//! A record is held until it is complete, in the order of arrival, but no longer than [`HELD_NS`]
+//! on the trace's clock and no more than [`HELD_MAX`] of them: then the eldest goes without its
+//! times. Nothing is looked up before an event follows that could find it, so that a trace of
+//! arrivals alone costs no look-up at all.
 //!
-//! Source: Linux `block/blk-core.c`, `block/blk-merge.c`; `blktrace` documentation. Cost: one hash look-up an event.
+//! Source: Linux `block/blk-core.c`, `block/blk-merge.c`; `blktrace` documentation. Cost: one hash
+//! look-up an event.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -32,8 +37,8 @@ use super::record::{Flags, Record};
 /// Requests that wait for their completion: more than any device has outstanding.
 const HELD_MAX: usize = 1 << 16;
 
-/// Time that a request waits for its completion: kernels give up on a device after some tens of seconds, and few answer
-/// after ten.
+/// Time that a request waits for its completion: kernels give up on a device after some tens of
+/// seconds, and few answer after ten.
 const HELD_NS: i64 = 10_000_000_000;
 
 /// Places before those are given up whose records went without their times.
@@ -42,7 +47,8 @@ const OPEN_MAX: usize = 4 * HELD_MAX;
 /// Outstanding pieces that begin at the same place at most; the eldest is forgotten.
 const SAME_PLACE_MAX: usize = 64;
 
-/// Events that are looked at for the choice of the arrival. A trace of queued bios holds one among the first few.
+/// Events that are looked at for the choice of the arrival. A trace of queued bios holds one among
+/// the first few.
 const UNDECIDED_MAX: usize = 1 << 12;
 
 /// What happened, the best arrival first.
@@ -186,7 +192,8 @@ impl Pairing {
         self.mark(range, false);
     }
 
-    /// What begins where the range does was cut in two before it was issued; the second part begins at `behind`.
+    /// What begins where the range does was cut in two before it was issued; the second part begins
+    /// at `behind`.
     pub(super) fn split(&mut self, range: &Record, behind: u64) {
         self.place();
         let bytes = behind.saturating_sub(range.offset);
@@ -201,7 +208,8 @@ impl Pairing {
         }
     }
 
-    /// Whether events of this step make records, as far as is known; who caused the others need not be looked up.
+    /// Whether events of this step make records, as far as is known; who caused the others need not
+    /// be looked up.
     pub(super) fn may_arrive(&self, step: Step) -> bool {
         self.arrival.is_none_or(|arrival| arrival == step)
     }
@@ -272,7 +280,8 @@ impl Pairing {
         });
     }
 
-    /// Makes pieces of the records that came since the last time and wait; those that went meanwhile are met by nobody.
+    /// Makes pieces of the records that came since the last time and wait; those that went
+    /// meanwhile are met by nobody.
     fn place(&mut self) {
         self.placed = self.placed.max(self.eldest);
         let new = (self.placed - self.eldest) as usize;
@@ -436,7 +445,8 @@ impl Hasher for PlaceHasher {
     }
 
     fn write_u64(&mut self, value: u64) {
-        // 2^64 divided by the golden ratio, odd (Knuth, TAOCP 3, 6.4); the product's halves are folded.
+        // 2^64 divided by the golden ratio, odd (Knuth, TAOCP 3, 6.4); the product's halves are
+        // folded.
         let product =
             u128::from(self.0 ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
         self.0 = (product as u64) ^ (product >> 64) as u64;
@@ -673,8 +683,8 @@ mod tests {
         assert_eq!(pieces, SAME_PLACE_MAX + 1);
     }
 
-    /// Completions in random order, of merged and split requests: each record is given once, in the order of arrival, and
-    /// nothing stays behind.
+    /// Completions in random order, of merged and split requests: each record is given once, in the
+    /// order of arrival, and nothing stays behind.
     #[test]
     fn every_record_comes_out_once_in_order() {
         let mut state = 1_u64;

@@ -1,8 +1,9 @@
 //! Plain files, read from front to back.
 //!
-//! A file is as long as it was when it was opened: what another program adds meanwhile is not read, and a file that becomes
-//! shorter is an error. Bytes are read, not mapped into memory: a mapping of a file that is cut off ends the process without
-//! a message, and copying a few bytes costs next to nothing beside decoding them.
+//! A file is as long as it was when it was opened: what another program adds meanwhile is not read,
+//! and a file that becomes shorter is an error. Bytes are read, not mapped into memory: a mapping
+//! of a file that is cut off ends the process without a message, and copying a few bytes costs next
+//! to nothing beside decoding them.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};

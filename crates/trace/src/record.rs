@@ -81,7 +81,8 @@ impl Flags {
     pub const OFFER_GROUP: Flags = Flags(1 << 11);
     /// Of a write: it may land anywhere.
     pub const OFFER_DISK: Flags = Flags(1 << 12);
-    /// It was answered with an error. How long that took is told of simulated requests alone: a reader leaves it out.
+    /// It was answered with an error. How long that took is told of simulated requests alone: a
+    /// reader leaves it out.
     pub const FAILED: Flags = Flags(1 << 13);
 
     /// How far a write may move, as a column of its own says it. One of these at most is set.
@@ -166,8 +167,8 @@ impl Flags {
 /// One traced request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Arrival at the traced layer in ns. Readers give the format's own clock; the pipeline makes it relative to
-    /// the first record kept.
+    /// Arrival at the traced layer in ns. Readers give the format's own clock; the pipeline makes
+    /// it relative to the first record kept.
     pub ts: i64,
     /// First byte, from the start of device `dev`.
     pub offset: u64,

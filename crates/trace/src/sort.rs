@@ -1,8 +1,10 @@
-//! Sorts a whole trace, however long and however far out of order, for when a reorder window does not reach.
+//! Sorts a whole trace, however long and however far out of order, for when a reorder window does
+//! not reach.
 //!
-//! Requests are collected up to [`RUN_RECORDS`], sorted and written to a temporary file, and the files merged (Knuth, The Art
-//! of Computer Programming 3, 5.4). Both steps keep the order of equal times, so the result is that of one stable sort. A trace
-//! that fits into one run never touches the disk. Cost: each request is written and read once, 56 bytes.
+//! Requests are collected up to [`RUN_RECORDS`], sorted and written to a temporary file, and the
+//! files merged (Knuth, The Art of Computer Programming 3, 5.4). Both steps keep the order of equal
+//! times, so the result is that of one stable sort. A trace that fits into one run never touches
+//! the disk. Cost: each request is written and read once, 56 bytes.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, Write};

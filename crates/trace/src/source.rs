@@ -25,7 +25,8 @@ const WINDOW_BYTES_MIN: usize = 32 << 10;
 /// All files together get this much.
 const WINDOWS_BYTES: usize = 4 << 20;
 
-/// Names of devices or of clients at most: each is kept, so a file that claims more would fill the memory.
+/// Names of devices or of clients at most: each is kept, so a file that claims more would fill the
+/// memory.
 const NAMES_MAX: usize = 1 << 20;
 
 /// How bytes become records.
@@ -207,8 +208,8 @@ impl Source {
             .map_err(|error| error.in_file(&self.name))
     }
 
-    /// Gives the decoder a window of bytes, a larger one while it finds no whole record; true at the end. Requests go to the columns, if there are
-    /// any, else to the sink.
+    /// Gives the decoder a window of bytes, a larger one while it finds no whole record; true at
+    /// the end. Requests go to the columns, if there are any, else to the sink.
     fn decode(
         &mut self,
         shared: &mut Shared,
@@ -325,7 +326,8 @@ impl Feed for Source {
             return;
         }
         self.ended = true;
-        // What they still append is beyond the limit; their counts (lost events) are what is wanted.
+        // What they still append is beyond the limit; their counts (lost events) are what is
+        // wanted.
         match &mut self.reader {
             Reader::Stream { decoder, .. } => drop(decoder.finish(&mut shared.sink)),
             Reader::File(reader) => reader.stop(&mut shared.sink),

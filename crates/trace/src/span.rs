@@ -1,13 +1,14 @@
 //! A part of a trace, by time: from one instant to another, or the busiest window of some length.
 //!
-//! Times count from the first request that would be read without a span: of the device, if one is named, and with coarse
-//! stamps spread. A span has its beginning and not its end, so neighbouring spans share no request. What is read of it starts
-//! at time 0 again, like any other trace.
+//! Times count from the first request that would be read without a span: of the device, if one is
+//! named, and with coarse stamps spread. A span has its beginning and not its end, so neighbouring
+//! spans share no request. What is read of it starts at time 0 again, like any other trace.
 //!
 //! # The busiest window
-//! Which window of length `w` holds most requests is found in one pass and in the memory of [`STEPS`] counters. Windows begin
-//! at multiples of `w` / [`STEPS`]; their requests are counted exactly; of several with as many, the earliest is taken. So the
-//! window that is found holds at least as many requests as any window of 0.999 `w`, wherever that begins: such a window lies
+//! Which window of length `w` holds most requests is found in one pass and in the memory of
+//! [`STEPS`] counters. Windows begin at multiples of `w` / [`STEPS`]; their requests are counted
+//! exactly; of several with as many, the earliest is taken. So the window that is found holds at
+//! least as many requests as any window of 0.999 `w`, wherever that begins: such a window lies
 //! within one that begins at a multiple. The trace is then read again. O(1) a request.
 
 use std::fmt;
@@ -52,7 +53,8 @@ pub enum Span {
     Busiest(TraceTime),
 }
 
-/// The part that was read, as results tell it. Seconds count from the first request of the whole trace.
+/// The part that was read, as results tell it. Seconds count from the first request of the whole
+/// trace.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpanRead {
     /// Begin.
@@ -482,7 +484,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against every window on the grid, counted one by one, and against windows that begin anywhere.
+        /// Against every window on the grid, counted one by one, and against windows that begin
+        /// anywhere.
         #[test]
         fn no_window_is_busier(gaps in prop::collection::vec(0_u64..3_000_000, 2..60), long in 0_u64..20_000_000) {
             let mut now = 0;

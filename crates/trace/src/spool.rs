@@ -1,4 +1,5 @@
-//! Standard input as a file, for whoever reads a trace more than once: it is copied to a temporary file as it comes.
+//! Standard input as a file, for whoever reads a trace more than once: it is copied to a temporary
+//! file as it comes.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -1,9 +1,10 @@
 //! Spreads requests whose time stamps are coarse over the tick they fell in.
 //!
-//! A trace with stamps of one second says that a hundred requests came within a second, not that they came at once. Taken
-//! literally it is a burst a second, and every queueing result is about the stamps. So the i-th of k requests of a tick is put
-//! at i/k of it ([`Spread::Even`]), or the k are put at the sorted places of k uniform draws, which is how a Poisson process
-//! with k arrivals in that tick looks ([`Spread::Poisson`]). The order of the file is kept. Cost: one pass.
+//! A trace with stamps of one second says that a hundred requests came within a second, not that
+//! they came at once. Taken literally it is a burst a second, and every queueing result is about
+//! the stamps. So the i-th of k requests of a tick is put at i/k of it ([`Spread::Even`]), or the k
+//! are put at the sorted places of k uniform draws, which is how a Poisson process with k arrivals
+//! in that tick looks ([`Spread::Poisson`]). The order of the file is kept. Cost: one pass.
 
 use nearslot_core::rng::Rng;
 
@@ -68,12 +69,14 @@ impl Spreader {
         })
     }
 
-    /// Greatest step that all stamps so far are a multiple of, from the first; none while they are few.
+    /// Greatest step that all stamps so far are a multiple of, from the first; none while they are
+    /// few.
     pub(crate) fn step_ns(&self) -> Option<u64> {
         (self.ticks >= TICKS_MIN).then_some(self.step_ns)
     }
 
-    /// Spreads the ticks that are complete; `ended` says that the last one is. What it gives out replaces `records`.
+    /// Spreads the ticks that are complete; `ended` says that the last one is. What it gives out
+    /// replaces `records`.
     pub(crate) fn spread(
         &mut self,
         records: &mut Vec<Record>,

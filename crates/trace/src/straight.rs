@@ -1,7 +1,8 @@
 //! The straight way through [`Order`]: requests that come as columns and in order stay columns.
 //!
-//! As much is held back as of records, for a request may still come that belongs before what was read. When one does, what is held becomes records,
-//! and the requests of that file are records from there on: nothing has been given out too early by then, so what is given out is the same.
+//! As much is held back as of records, for a request may still come that belongs before what was
+//! read. When one does, what is held becomes records, and the requests of that file are records
+//! from there on: nothing has been given out too early by then, so what is given out is the same.
 //! Cost: a look at each column.
 
 use super::columns::{Asked, Columns};
@@ -34,8 +35,8 @@ impl Order {
         std::mem::take(&mut self.columns)
     }
 
-    /// Takes them back, checks what is new, and sees what may go out. False if a request came too late for columns: they have become records, and
-    /// what is new is not checked.
+    /// Takes them back, checks what is new, and sees what may go out. False if a request came too
+    /// late for columns: they have become records, and what is new is not checked.
     pub(crate) fn take_back_columns(
         &mut self,
         columns: Columns,
@@ -66,7 +67,8 @@ impl Order {
         true
     }
 
-    /// Applies the rules to what is new. Most often no request is odd, and then each column is only looked at.
+    /// Applies the rules to what is new. Most often no request is odd, and then each column is only
+    /// looked at.
     fn check_columns(&mut self, shared: &mut Shared) {
         let (columns, new) = (&self.columns, self.checked);
         shared.understood += (columns.count() - new) as u64;

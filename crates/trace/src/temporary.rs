@@ -1,7 +1,8 @@
 //! Temporary files with a name, known until they are gone or have the name that was asked for.
 //!
-//! Such a file is removed when it is dropped. But a program that ends at once, as a second Ctrl-C wants it, drops nothing: its temporary files would stay in the folder
-//! of whoever asked for results. So all of them are listed here, for the whole process, and [`remove_all`] removes them.
+//! Such a file is removed when it is dropped. But a program that ends at once, as a second Ctrl-C
+//! wants it, drops nothing: its temporary files would stay in the folder of whoever asked for
+//! results. So all of them are listed here, for the whole process, and [`remove_all`] removes them.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -68,7 +69,8 @@ impl Temporary {
         self.file.reopen()
     }
 
-    /// Lets `settle` give the file its name, or keep it under this one. Until that is done, nobody removes it.
+    /// Lets `settle` give the file its name, or keep it under this one. Until that is done, nobody
+    /// removes it.
     pub fn settle<T>(self, settle: impl FnOnce(NamedTempFile) -> T) -> T {
         let Temporary { file, entry } = self;
         let mut listed = listed();
@@ -88,11 +90,13 @@ impl Write for Temporary {
     }
 }
 
-/// Removes all of them. For as long as what it gives is kept, none comes or gets its name: whoever wants to waits. So it is kept until the program has ended.
+/// Removes all of them. For as long as what it gives is kept, none comes or gets its name: whoever
+/// wants to waits. So it is kept until the program has ended.
 pub fn remove_all() -> impl Drop {
     let listed = listed();
     for path in listed.iter() {
-        // One that cannot be removed is left: the program ends, and nobody would do anything about it.
+        // One that cannot be removed is left: the program ends, and nobody would do anything about
+        // it.
         let _ = fs::remove_file(path);
     }
     listed

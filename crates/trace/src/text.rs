@@ -32,8 +32,8 @@ pub(super) const fn arrivals(resolution_ns: u64) -> TimeMeaning {
 /// memory.
 pub(super) const LINE_BYTES_MAX: usize = 64 << 10;
 
-/// Records that one call of `decode` appends at most, so that a window of bytes does not become records
-/// all at once.
+/// Records that one call of `decode` appends at most, so that a window of bytes does not become
+/// records all at once.
 pub(super) const BATCH_RECORDS_MAX: usize = 1 << 16;
 
 /// A text format: one line in, at most one record out.

@@ -61,7 +61,8 @@ impl TracedRequests {
         Ok(())
     }
 
-    /// Takes a command that the block layer only passes on: it carries no data of ours, and is counted when it is issued.
+    /// Takes a command that the block layer only passes on: it carries no data of ours, and is
+    /// counted when it is issued.
     pub(super) fn passed_through(step: Step) -> Result<(), Odd> {
         match step {
             Step::Issue => Err(Odd::Left(

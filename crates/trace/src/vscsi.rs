@@ -1,13 +1,15 @@
-//! CloudPhysics vscsi traces, version 1 (32 bytes) and 2 (40 bytes): packed little-endian records without a header.
+//! CloudPhysics vscsi traces, version 1 (32 bytes) and 2 (40 bytes): packed little-endian records
+//! without a header.
 //!
 //! ```text
 //! v1   0 u32 sn   4 u32 len   8 u32 nSG  12 u16 cmd  14 u16 ver  16 u64 lbn  24 u64 ts
 //! v2   0 u16 cmd  2 u16 ver   4 u32 sn    8 u32 len  12 u32 nSG  16 u64 lbn  24 u64 ts  32 u64 rt
 //! ```
 //!
-//! Source: libCacheSim, `vscsi.h`, and C. A. Waldspurger et al., "Efficient MRC Construction with SHARDS", USENIX FAST 2015.
-//! `len` is bytes, `lbn` counts 512-byte sectors, `ts` and `rt` (the response time) are microseconds. The version stands in
-//! the high byte of `ver`; two records in a row that agree make the format. `cmd` is the SCSI opcode.
+//! Source: libCacheSim, `vscsi.h`, and C. A. Waldspurger et al., "Efficient MRC Construction with
+//! SHARDS", USENIX FAST 2015. `len` is bytes, `lbn` counts 512-byte sectors, `ts` and `rt` (the
+//! response time) are microseconds. The version stands in the high byte of `ver`; two records in a
+//! row that agree make the format. `cmd` is the SCSI opcode.
 
 use super::TraceError;
 use super::decode::{Anomaly, Decoder, Format, Options, Probe, Reads, Sink, TimeKind, TimeMeaning};

@@ -1,7 +1,7 @@
 //! Writing traces that other programs read.
 //!
-//! A writer gets requests in the order of time, in batches, with the header as known by then for their names. It refuses what
-//! its format cannot say instead of rounding it.
+//! A writer gets requests in the order of time, in batches, with the header as known by then for
+//! their names. It refuses what its format cannot say instead of rounding it.
 
 use std::io::Write;
 

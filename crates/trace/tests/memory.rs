@@ -1,6 +1,8 @@
-//! A long trace needs no more memory than a short one: five million requests, plain, compressed and from standard input.
+//! A long trace needs no more memory than a short one: five million requests, plain, compressed and
+//! from standard input.
 //!
-//! The peak is that of a process of its own, which reads the trace and reports what the kernel saw (`VmHWM`).
+//! The peak is that of a process of its own, which reads the trace and reports what the kernel saw
+//! (`VmHWM`).
 
 #![cfg(target_os = "linux")]
 #![allow(

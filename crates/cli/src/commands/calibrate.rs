@@ -30,7 +30,8 @@ pub(crate) fn calibrate(args: &CalibrateArgs, control: &Control) -> Result<(), F
             drive_text(name).map_err(|error| Failure::drive(&error))?,
         )),
     };
-    // Opened before a probe of hours begins, so that a folder that cannot be written is found first.
+    // Opened before a probe of hours begins, so that a folder that cannot be written is found
+    // first.
     let target_file = destination(args)?;
     let file = target_file.as_ref().map(OutputFile::create).transpose()?;
     let timed = timed(args, control)?;

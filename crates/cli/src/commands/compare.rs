@@ -23,7 +23,8 @@ use crate::failure::Failure;
 use crate::output;
 use crate::progress::{self, Progress};
 
-/// Compared when nobody says what to compare: no order at all, two that know block numbers, one that knows the drive.
+/// Compared when nobody says what to compare: no order at all, two that know block numbers, one
+/// that knows the drive.
 const SCHEDULERS_DEFAULT: &str = "fcfs,look,mq-deadline,satf";
 
 /// `nearslot run`.
@@ -52,7 +53,8 @@ pub(crate) fn compare(args: &CompareArgs, control: &Arc<Control>) -> Result<(), 
     simulate(&described, &grid, (&args.scenario, &args.output), control)
 }
 
-/// What is varied: as the words say, and schedulers, which are compared by themselves if nothing is said.
+/// What is varied: as the words say, and schedulers, which are compared by themselves if nothing is
+/// said.
 pub(super) fn vary(
     described: &mut Described,
     words: &[String],
@@ -120,7 +122,8 @@ fn simulate(
         commands,
         schedule,
     } = targets;
-    // Opened before the first run, so that a folder that cannot be written is found before hours of work.
+    // Opened before the first run, so that a folder that cannot be written is found before hours of
+    // work.
     let files = (open(summary)?, open(html)?);
     let wanted = Wanted {
         series: files.1.is_some(),

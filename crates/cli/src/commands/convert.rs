@@ -53,7 +53,8 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes all records of a trace, and counts what of them the format has no place for, loss by loss.
+/// Writes all records of a trace, and counts what of them the format has no place for, loss by
+/// loss.
 fn rewrite(
     reader: &mut TraceReader,
     format: &WriteFormat,
@@ -83,7 +84,8 @@ enum Unfinished {
     Failed(Failure),
 }
 
-/// The one place where it is asked whether the reader of the new file went away. Reading a trace fails for other reasons.
+/// The one place where it is asked whether the reader of the new file went away. Reading a trace
+/// fails for other reasons.
 impl<E: Error + Into<Failure> + 'static> From<E> for Unfinished {
     fn from(error: E) -> Unfinished {
         match output::has_no_reader(&error) {
@@ -93,7 +95,8 @@ impl<E: Error + Into<Failure> + 'static> From<E> for Unfinished {
     }
 }
 
-/// There is no such format. Other commands take the end of a span as `--to`, so a time here is meant as that.
+/// There is no such format. Other commands take the end of a span as `--to`, so a time here is
+/// meant as that.
 fn unknown_format(word: &str, error: ConfigError) -> Failure {
     match word.parse::<TraceTime>() {
         Ok(_) => Failure::Usage(format!(

@@ -1,4 +1,5 @@
-//! `nearslot doctor`: whether this installation can do what it promises, tried rather than believed.
+//! `nearslot doctor`: whether this installation can do what it promises, tried rather than
+//! believed.
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! `--offer`: which hosts that offer are run, and over which drives.
 //!
-//! A host that offers takes the place of one drive, of stripes or of mirrors, and has the same drives and as many copies. Whatever else `--place` names is
-//! run beside it; over one drive that is a comparison, over several it would be one of arrays of different sizes.
+//! A host that offers takes the place of one drive, of stripes or of mirrors, and has the same
+//! drives and as many copies. Whatever else `--place` names is run beside it; over one drive that
+//! is a comparison, over several it would be one of arrays of different sizes.
 
 use nearslot_core::config::PartConfig;
 use nearslot_core::contract::Placement;
@@ -18,7 +19,8 @@ const OFFERING: &str = "offering";
 /// Settings that it takes over where units go round over several drives.
 const STRIPES: &str = "stripe_kib";
 
-/// Placements for `--offer`: beside those of `--place`, or beside the scenario's own, where a command `compares`; else in their stead.
+/// Placements for `--offer`: beside those of `--place`, or beside the scenario's own, where a
+/// command `compares`; else in their stead.
 ///
 /// # Errors
 /// None of these can be had with offers, or what is said of one has no effect.

@@ -246,8 +246,8 @@ pub fn show_text(kinds: Kinds, name: &str) -> Result<String, ConfigError> {
     Ok(texts.collect::<Vec<_>>().join("\n"))
 }
 
-/// The parts of this name, each with its kind; the name may have a kind before it: `drive-kind null`. Aliases are asked where
-/// nothing has the name itself.
+/// The parts of this name, each with its kind; the name may have a kind before it: `drive-kind
+/// null`. Aliases are asked where nothing has the name itself.
 fn find(kinds: Kinds, name: &str) -> Result<Vec<(Kind, Card)>, ConfigError> {
     if name.ends_with(".toml") {
         let drive = drive_card(name, &drive_text(name)?)?;

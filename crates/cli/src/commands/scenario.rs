@@ -62,8 +62,8 @@ impl Described {
         self.given.once.push((key.to_owned(), value.to_owned()));
     }
 
-    /// A configuration mistake, blamed on the command line where that says what is wrong, else on the file if the scenario came
-    /// from one.
+    /// A configuration mistake, blamed on the command line where that says what is wrong, else on
+    /// the file if the scenario came from one.
     pub(crate) fn blame(&self, error: &ConfigError) -> Failure {
         let file = self.file.as_ref();
         match file.filter(|_| !self.given.explains(self.scenario.parts.kinds(), error)) {
@@ -73,7 +73,8 @@ impl Described {
     }
 }
 
-/// Reads the scenario file, if one is named, and sets what the command line says. A command that `compares` runs what is offered beside what is not.
+/// Reads the scenario file, if one is named, and sets what the command line says. A command that
+/// `compares` runs what is offered beside what is not.
 ///
 /// # Errors
 /// The file is unfit, or a word of the command line is wrong.
@@ -125,7 +126,8 @@ pub(crate) fn describe(args: &ScenarioArgs, compares: bool) -> Result<Described,
 /// The setting of a cache that says how large it is.
 const SIZE: &str = "size";
 
-/// The parts that options name, several of a kind where they are to be compared; caches with their sizes.
+/// The parts that options name, several of a kind where they are to be compared; caches with their
+/// sizes.
 fn named(args: &ScenarioArgs, scenario: &Scenario) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let owned = |words: &str| several(words).into_iter().map(str::to_owned).collect();
     let parts = args.parts.0.iter();
@@ -291,7 +293,8 @@ pub(crate) fn read_options(read: &ReadArgs, span: &SpanArgs) -> Result<OpenOptio
     })
 }
 
-/// How a trace is read, as the command line says and scenarios cannot; `seed` is for random spreading.
+/// How a trace is read, as the command line says and scenarios cannot; `seed` is for random
+/// spreading.
 pub(crate) fn open_options(read: &ReadArgs, seed: u64) -> OpenOptions {
     let unit = |word| match word {
         TimeUnitWord::S => TimeUnit::Seconds,

@@ -1,4 +1,5 @@
-//! Everything that can be wrong with what a user gives: a clear error, the right exit code, no panic.
+//! Everything that can be wrong with what a user gives: a clear error, the right exit code, no
+//! panic.
 
 use std::process::Output;
 
@@ -332,7 +333,8 @@ fn usage_mistakes_exit_with_2() {
     );
 }
 
-/// Three million requests at many times what the drive can do: said before any of them is simulated.
+/// Three million requests at many times what the drive can do: said before any of them is
+/// simulated.
 #[test]
 fn a_long_overload_is_refused_before_it_is_simulated() {
     let words = [
@@ -769,32 +771,4 @@ fn overload_is_said_of_open_loads_alone() {
     );
     let open = nearslot(&["run", word(&trace), "--overload", "run", "--drive", "null"]);
     assert!(open.status.success(), "{}", told(&open));
-}
-
-#[test]
-fn wrong_words_about_the_trace_are_usage() {
-    let desk = Desk::new();
-    let trace = desk.trace(50);
-    let format = ["inspect", word(&trace), "--trace-format", "bogus"];
-    refused(&nearslot(&format), 2, &["--trace-format", "`bogus`"]);
-    for columns in ["ts=1:us", "ts=1:us,offset=2,len=3:furlongs"] {
-        let output = nearslot(&["inspect", word(&trace), "--columns", columns]);
-        refused(&output, 2, &["--columns: `"]);
-    }
-    let unit = nearslot(&["inspect", word(&trace), "--time-unit", "ms"]);
-    refused(&unit, 2, &["--time-unit has no effect", "(time_us)"]);
-    let scenario = desk.file(
-        "s.toml",
-        format!("[trace]\nfiles = ['{}']\nformat = 'bogus'", word(&trace)),
-    );
-    refused(
-        &nearslot(&["run", word(&scenario)]),
-        3,
-        &["trace.format", "`bogus`"],
-    );
-    refused(
-        &nearslot(&["run", "-", "-"]),
-        3,
-        &["-: standard input is read once"],
-    );
 }

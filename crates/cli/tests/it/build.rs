@@ -77,7 +77,8 @@ impl Repository {
 
 #[test]
 fn this_program_names_the_source_that_it_was_compiled_from() {
-    // The commit may be another one by now, but where git knows the source, the program knows its commit.
+    // The commit may be another one by now, but where git knows the source, the program knows its
+    // commit.
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let known = script::describe(&root) != "unknown";
     let commit = BUILD.strip_suffix("-changed").unwrap_or(BUILD);

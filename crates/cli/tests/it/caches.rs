@@ -200,7 +200,8 @@ fn a_size_without_a_cache_and_a_cache_that_knows_the_future_are_refused() {
     }
 }
 
-/// The table has columns of what a cache and a write buffer count where a run has one, and the numbers of the JSON stand in them.
+/// The table has columns of what a cache and a write buffer count where a run has one, and the
+/// numbers of the JSON stand in them.
 #[test]
 fn the_table_tells_hits_misses_and_what_went_to_the_drives() {
     let desk = Desk::new();

@@ -1,4 +1,5 @@
-//! `nearslot calibrate` as its user meets it: from a trace to a drive's file that other commands take.
+//! `nearslot calibrate` as its user meets it: from a trace to a drive's file that other commands
+//! take.
 
 use crate::common::{Desk, given, nearslot, told, word};
 use serde_json::Value;
@@ -153,7 +154,8 @@ fn a_probe_reads_and_never_writes() {
         "5",
     ];
     let output = nearslot(&probe);
-    // Whatever holds temporary files here, a file of 80 MB on it shows no arm; or it refuses direct reads.
+    // Whatever holds temporary files here, a file of 80 MB on it shows no arm; or it refuses direct
+    // reads.
     assert_eq!(output.status.code(), Some(3), "{}", told(&output));
     assert_eq!(std::fs::read(&path).expect("it is there"), bytes);
 }

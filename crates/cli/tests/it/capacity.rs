@@ -3,7 +3,8 @@
 use crate::common::{Desk, given, nearslot, told, word};
 use serde_json::Value;
 
-/// What is said beside the trace, the exit code, and words of the message. Without an objective, one is asked that can be met.
+/// What is said beside the trace, the exit code, and words of the message. Without an objective,
+/// one is asked that can be met.
 const REFUSED: &[(&[&str], i32, &[&str])] = &[
     (&["--slo", "p98 < 20 ms"], 2, &["p98", "p99.9"]),
     (&["--slo", "read p99 < 20"], 2, &["20", "us, ms or s"]),

@@ -148,7 +148,8 @@ fn mistakes_that_no_drive_can_mend_are_told_as_they_are() {
         "{}",
         told(&output)
     );
-    // The largest disks have more chunks than a mirror keeps account of, but that is not what is wrong.
+    // The largest disks have more chunks than a mirror keeps account of, but that is not what is
+    // wrong.
     let copies = [
         "run",
         "--workload",

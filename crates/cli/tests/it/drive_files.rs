@@ -118,7 +118,8 @@ fn a_knob_without_effect_is_a_mistake_of_the_command_line() {
     }
 }
 
-/// Who is wrong is not told by the name of the key: a file may have a key that the command line sets too.
+/// Who is wrong is not told by the name of the key: a file may have a key that the command line
+/// sets too.
 #[test]
 fn a_key_that_file_and_command_line_have_is_a_mistake_of_who_is_wrong() {
     let desk = Desk::new();

@@ -1,4 +1,5 @@
-//! What is left when a command is told to end before it is done: by Ctrl-C, by a batch system, by a closed terminal.
+//! What is left when a command is told to end before it is done: by Ctrl-C, by a batch system, by a
+//! closed terminal.
 #![cfg(target_os = "linux")]
 
 use std::io::Write as _;
@@ -19,7 +20,8 @@ fn started(before: &str, words: &[&str]) -> Child {
 fn started_on(input: Stdio, before: &str, words: &[&str]) -> Child {
     let program = assert_cmd::cargo::cargo_bin("nearslot");
     let script = format!("{before} exec {} \"$@\"", word(&program));
-    // Whatever started the tests may ignore signals: nohup does, and shells do so for what they run in the background.
+    // Whatever started the tests may ignore signals: nohup does, and shells do so for what they run
+    // in the background.
     let mut command = Command::new("env");
     command.args(["--default-signal=HUP,INT,TERM", "sh", "-c", &script, "sh"]);
     command.args(words);
@@ -39,7 +41,8 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// Waits until a command has had so much processor time: on a busy machine the clock does not tell what it has done.
+/// Waits until a command has had so much processor time: on a busy machine the clock does not tell
+/// what it has done.
 fn let_work(child: &Child, time: Duration) {
     wait_until("it works", || processor_time(child.id()) >= time);
 }
@@ -47,7 +50,8 @@ fn let_work(child: &Child, time: Duration) {
 /// Processor time that a process has had.
 fn processor_time(process: u32) -> Duration {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // Behind the name in parentheses, which may hold anything, user and system time are the 12th and 13th field, in ticks of 10 ms.
+    // Behind the name in parentheses, which may hold anything, user and system time are the 12th
+    // and 13th field, in ticks of 10 ms.
     let fields = stat.rsplit(") ").next().unwrap_or_default();
     let ticks = fields.split(' ').skip(11).take(2);
     let ticks: u64 = ticks.filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
@@ -246,7 +250,8 @@ fn nothing_is_kept_of_a_run_in_its_warm_up() {
     assert!(desk.names().is_empty(), "{:?}", desk.names());
 }
 
-/// Of the runs of a comparison none is finished, whatever they have measured: to write that would be to write nothing.
+/// Of the runs of a comparison none is finished, whatever they have measured: to write that would
+/// be to write nothing.
 #[test]
 fn nothing_is_kept_of_a_comparison_of_which_no_run_was_finished() {
     let desk = Desk::new();
@@ -270,7 +275,8 @@ fn nothing_is_kept_of_a_comparison_of_which_no_run_was_finished() {
     assert!(desk.names().is_empty(), "{:?}", desk.names());
 }
 
-/// Words of each command that reads a trace, here from standard input, with files that it is to write.
+/// Words of each command that reads a trace, here from standard input, with files that it is to
+/// write.
 fn reading(files: &[std::path::PathBuf; 3]) -> Vec<Vec<&str>> {
     let [table, page, own] = files.each_ref().map(|path| word(path));
     let drive = ["--drive", "hp-c2247a"];
@@ -290,7 +296,8 @@ fn reading(files: &[std::path::PathBuf; 3]) -> Vec<Vec<&str>> {
     ]
 }
 
-/// Where nothing is known yet there is nothing to keep, and a command that waits for its input does not go on to wait.
+/// Where nothing is known yet there is nothing to keep, and a command that waits for its input does
+/// not go on to wait.
 #[test]
 fn a_command_that_reads_its_trace_ends_at_once_and_leaves_no_file() {
     let desk = Desk::new();
@@ -363,7 +370,8 @@ fn a_map_that_is_being_made_is_given_up() {
     assert_eq!(results["runs"][0]["config"]["place"]["name"], "linear");
 }
 
-/// A probe of a file that reads for an hour; its exit code and what it said, when it was told to stop after a time.
+/// A probe of a file that reads for an hour; its exit code and what it said, when it was told to
+/// stop after a time.
 fn probe_stopped(desk: &Desk, after: Duration, own: &Path) -> (Option<i32>, String) {
     // Beside what was built, as a temporary folder may refuse reads past the page cache.
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -447,7 +455,8 @@ fn a_second_signal_ends_at_once() {
     assert!(code == Some(130) || code == Some(4), "{code:?}");
 }
 
-/// Its simulations go on while it reads, so the first signal asks it to end, which it cannot hear while nothing comes.
+/// Its simulations go on while it reads, so the first signal asks it to end, which it cannot hear
+/// while nothing comes.
 #[test]
 fn a_second_signal_leaves_no_file() {
     let desk = Desk::new();
@@ -493,7 +502,8 @@ fn under_nohup_a_closed_terminal_stops_nothing() {
     assert_eq!(ended(child).status.code(), Some(4));
 }
 
-/// A decision among so many places takes tens of milliseconds, and it is not waited for thousands of them.
+/// A decision among so many places takes tens of milliseconds, and it is not waited for thousands
+/// of them.
 #[test]
 fn a_scheduler_that_is_slow_to_decide_ends_soon() {
     let load = "ranges:within=span:span_blocks=100000:depth=4";

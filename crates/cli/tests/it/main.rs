@@ -1,4 +1,5 @@
-//! The command as its users have it, and its documentation, in one program, since each further one would be linked, and run, by itself.
+//! The command as its users have it, and its documentation, in one program, since each further one
+//! would be linked, and run, by itself.
 
 #![allow(
     clippy::float_cmp,

@@ -114,7 +114,8 @@ fn a_drive_with_a_queue_chooses_among_what_is_offered() {
     assert!(means.is_sorted_by(|one, next| one > next), "{means:?}");
 }
 
-/// A trace says of each write how far it may go: a third stays, a third may go anywhere, of a third nothing is said.
+/// A trace says of each write how far it may go: a third stays, a third may go anywhere, of a third
+/// nothing is said.
 #[test]
 fn a_trace_says_which_of_its_writes_may_move() {
     let desk = Desk::new();
@@ -196,7 +197,8 @@ fn what_is_compared_is_fitted_alike() {
     );
 }
 
-/// The placement of each run with the settings that say which drives there are, and the mean of its writes.
+/// The placement of each run with the settings that say which drives there are, and the mean of its
+/// writes.
 fn array(run: &Value) -> (String, f64) {
     let place = &run["config"]["place"];
     let word = |key: &str| place[key].as_str().map(str::to_owned);

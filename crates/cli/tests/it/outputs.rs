@@ -1,4 +1,5 @@
-//! Nothing of the user's is destroyed: what a command refuses to write, and that it then has written nothing at all.
+//! Nothing of the user's is destroyed: what a command refuses to write, and that it then has
+//! written nothing at all.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! What a user can get wrong in saying how a trace is read, and what the traces themselves leave open.
+//! What a user can get wrong in saying how a trace is read, and what the traces themselves leave
+//! open.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -385,7 +386,8 @@ fn a_conversion_says_what_it_loses() {
     }
 }
 
-/// A column that nothing reads is named, with the names that would be read where only the unit is missing; by `run`, too.
+/// A column that nothing reads is named, with the names that would be read where only the unit is
+/// missing; by `run`, too.
 #[test]
 fn columns_that_are_not_read_are_named() {
     let desk = Desk::new();
@@ -742,5 +744,33 @@ fn a_build_without_parquet_says_which_has_it() {
     assert!(
         refused.contains("leaves Parquet out: `make build` makes one"),
         "{refused}"
+    );
+}
+
+#[test]
+fn wrong_words_about_the_trace_are_usage() {
+    let desk = Desk::new();
+    let trace = desk.trace(50);
+    let format = ["inspect", word(&trace), "--trace-format", "bogus"];
+    refused(&nearslot(&format), 2, &["--trace-format", "`bogus`"]);
+    for columns in ["ts=1:us", "ts=1:us,offset=2,len=3:furlongs"] {
+        let output = nearslot(&["inspect", word(&trace), "--columns", columns]);
+        refused(&output, 2, &["--columns: `"]);
+    }
+    let unit = nearslot(&["inspect", word(&trace), "--time-unit", "ms"]);
+    refused(&unit, 2, &["--time-unit has no effect", "(time_us)"]);
+    let scenario = desk.file(
+        "s.toml",
+        format!("[trace]\nfiles = ['{}']\nformat = 'bogus'", word(&trace)),
+    );
+    refused(
+        &nearslot(&["run", word(&scenario)]),
+        3,
+        &["trace.format", "`bogus`"],
+    );
+    refused(
+        &nearslot(&["run", "-", "-"]),
+        3,
+        &["-: standard input is read once"],
     );
 }

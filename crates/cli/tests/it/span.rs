@@ -1,4 +1,5 @@
-//! A part of a trace, by time: every command reads the same requests of it, and says which part it was.
+//! A part of a trace, by time: every command reads the same requests of it, and says which part it
+//! was.
 
 use std::path::Path;
 use std::process::Output;
@@ -7,7 +8,8 @@ use crate::common::{Desk, given, nearslot, told, word};
 use assert_cmd::Command;
 use serde_json::{Value, json};
 
-/// A minute with a request each 100 ms, then ten seconds with one each 10 ms, then a minute as the first. The last is far away.
+/// A minute with a request each 100 ms, then ten seconds with one each 10 ms, then a minute as the
+/// first. The last is far away.
 fn trace(desk: &Desk) -> std::path::PathBuf {
     let slow = |from: u64| (0..600).map(move |n| from + n * 100_000);
     let quick = (0..1_000).map(|n| 60_000_000 + n * 10_000);

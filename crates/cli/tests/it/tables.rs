@@ -1,5 +1,5 @@
-//! Tables as people have them who export a trace from a script or a database: what a header may say, how a table is described by
-//! its names, and what is told of what cannot be read.
+//! Tables as people have them who export a trace from a script or a database: what a header may
+//! say, how a table is described by its names, and what is told of what cannot be read.
 
 use std::path::Path;
 use std::process::Output;

@@ -1,4 +1,5 @@
-//! Where a trace tells response times, a replay at its own times holds them beside the simulated ones.
+//! Where a trace tells response times, a replay at its own times holds them beside the simulated
+//! ones.
 
 use crate::common::{Desk, given, nearslot, told, word};
 use serde_json::Value;
@@ -22,7 +23,8 @@ fn ran(trace: &str, options: &[&str]) -> Value {
     run
 }
 
-/// A trace of what a simulated drive did: 4,000 requests, two thirds reads, with the times of every step.
+/// A trace of what a simulated drive did: 4,000 requests, two thirds reads, with the times of every
+/// step.
 fn recorded(desk: &Desk, drive: &str, rate: u64) -> String {
     let path = desk.path(&format!("{drive}.blktrace.0").replace(":", "-"));
     let workload = format!("poisson:rate_rps={rate}:requests=4000:read_share=0.67");
@@ -41,7 +43,8 @@ fn recorded(desk: &Desk, drive: &str, rate: u64) -> String {
     word(&path).to_owned()
 }
 
-/// `count` requests, one each 20 ms, of which the trace tells the response times that `of` gives; every third is a write.
+/// `count` requests, one each 20 ms, of which the trace tells the response times that `of` gives;
+/// every third is a write.
 fn table(desk: &Desk, count: u64, of: impl Fn(u64) -> Option<u64>) -> String {
     let mut text = String::from("time_us,dev,lba,blocks,op,response_ns\n");
     for number in 0..count {
@@ -60,7 +63,8 @@ fn number(value: &Value) -> f64 {
 #[test]
 fn a_model_is_no_distance_from_its_own_recording_and_far_from_another_drive() {
     let desk = Desk::new();
-    // Without a platter: a trace begins at its first request, where the platter stood elsewhere when it was recorded.
+    // Without a platter: a trace begins at its first request, where the platter stood elsewhere
+    // when it was recorded.
     let trace = recorded(&desk, "null", 8_000);
     let same = ran(&trace, &["--drive", "null", "--sched", "look"]);
     let traced = &same["traced"];

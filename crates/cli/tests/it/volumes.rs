@@ -1,4 +1,5 @@
-//! A trace with several devices in one replay: each volume where the user said, and told in the results.
+//! A trace with several devices in one replay: each volume where the user said, and told in the
+//! results.
 
 use std::path::Path;
 use std::process::Output;
@@ -9,8 +10,8 @@ use serde_json::{Value, json};
 /// Blocks of a 1 MiB.
 const MIB: u64 = 2048;
 
-/// 600 requests of two devices in turn; the first is 3 MiB + 4 KiB large, the second 8 MiB. With `places`, both are one device
-/// on which they begin at these blocks.
+/// 600 requests of two devices in turn; the first is 3 MiB + 4 KiB large, the second 8 MiB. With
+/// `places`, both are one device on which they begin at these blocks.
 fn trace(desk: &Desk, name: &str, places: Option<[u64; 2]>) -> std::path::PathBuf {
     let mut text = String::from("time_us,dev,lba,blocks,op\n");
     for number in 0..600_u64 {
@@ -231,7 +232,8 @@ fn volumes_that_do_not_fit_name_drives_that_hold_them() {
     assert!(own.status.success(), "{}", told(&own));
 }
 
-/// On a drive of its own, under requests that come when they come, a volume is served as if it were alone.
+/// On a drive of its own, under requests that come when they come, a volume is served as if it were
+/// alone.
 #[test]
 fn response_times_of_volumes_are_those_of_each_alone() {
     let desk = Desk::new();

@@ -189,7 +189,8 @@ fn what_has_no_effect_is_refused_whatever_its_value() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The same settings beside what they need, in one run at least: each is in effect, or is a comparison.
+/// The same settings beside what they need, in one run at least: each is in effect, or is a
+/// comparison.
 const TAKEN: &[(Load, &str)] = &[
     (Both, "--cache sarc:size=1MiB:writes=classed"),
     (Both, "--cache sarc:size=1MiB:large_ratio=5:writes=classed"),

@@ -1,8 +1,10 @@
-//! ARC: lines that were asked for once, lines that were asked for again, and a border between them that moves.
+//! ARC: lines that were asked for once, lines that were asked for again, and a border between them
+//! that moves.
 //!
-//! Both kinds have a queue, by when they were asked for last, and remember as *ghosts* which lines left it. A miss on a ghost says
-//! that the queue it left was too short: the border moves to its favour, the faster, the fewer ghosts that queue has beside the other.
-//! So a scan fills the first queue alone, and soon no more than a line of it. There is nothing to set.
+//! Both kinds have a queue, by when they were asked for last, and remember as *ghosts* which lines
+//! left it. A miss on a ghost says that the queue it left was too short: the border moves to its
+//! favour, the faster, the fewer ghosts that queue has beside the other. So a scan fills the first
+//! queue alone, and soon no more than a line of it. There is nothing to set.
 //!
 //! Names in the paper: T1, T2, B1, B2, and p for the length that the first queue is to have. O(1).
 
@@ -57,7 +59,8 @@ impl Arc {
         self.queues.shift(from, from + GHOSTS_ONCE)
     }
 
-    /// The same for a line of which nothing is known: the ghosts become fewer by one, where there are as many as may be.
+    /// The same for a line of which nothing is known: the ghosts become fewer by one, where there
+    /// are as many as may be.
     fn replace_for_unknown(&mut self) -> Option<Line> {
         let [once, again, ghosts_once, ghosts_again] =
             [ONCE, AGAIN, GHOSTS_ONCE, GHOSTS_AGAIN].map(|queue| self.queues.len(queue));
@@ -73,7 +76,8 @@ impl Arc {
     }
 }
 
-/// How far a miss on a ghost moves the border, by how many ghosts there are of its kind and of the other.
+/// How far a miss on a ghost moves the border, by how many ghosts there are of its kind and of the
+/// other.
 pub(super) fn step(own: usize, other: usize) -> f64 {
     (other as f64 / own as f64).max(1.0)
 }

@@ -1,12 +1,14 @@
 //! CAR: ARC with clocks, so that a hit is no more than a mark.
 //!
-//! Lines that were asked for once and lines that were asked for again have a queue each, and ghosts of both move the border between them, as in
-//! ARC. When a line has to leave, the first queue is looked at if it is longer than it is to be, the second one else. Its oldest
-//! line becomes a ghost if it has no mark; if it has one, it loses it and joins the second queue as the newest, and the
+//! Lines that were asked for once and lines that were asked for again have a queue each, and ghosts
+//! of both move the border between them, as in ARC. When a line has to leave, the first queue is
+//! looked at if it is longer than it is to be, the second one else. Its oldest line becomes a ghost
+//! if it has no mark; if it has one, it loses it and joins the second queue as the newest, and the
 //! next one is looked at. A line that returns is one that was asked for again.
 //!
-//! Names in the paper: T1, T2, B1, B2, and p for the length that the first queue is to have. The border moves once there is room: it is
-//! the ghosts of then that say how far. O(1) amortised: each line that is passed has been asked for.
+//! Names in the paper: T1, T2, B1, B2, and p for the length that the first queue is to have. The
+//! border moves once there is room: it is the ghosts of then that say how far. O(1) amortised: each
+//! line that is passed has been asked for.
 
 use super::arc::step;
 use super::in_memory::KNOBS;

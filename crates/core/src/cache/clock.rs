@@ -1,6 +1,8 @@
-//! Second chance: a line that was asked for while it was in the cache is let pass once when its turn to leave comes.
+//! Second chance: a line that was asked for while it was in the cache is let pass once when its
+//! turn to leave comes.
 //!
-//! It does nearly what LRU does, and a hit costs no more than a bit. O(1) amortised: a line that is let pass has been hit.
+//! It does nearly what LRU does, and a hit costs no more than a bit. O(1) amortised: a line that is
+//! let pass has been hit.
 
 use super::in_memory::KNOBS;
 use super::one_queue::{OneQueue, QUEUE, Rule};

@@ -6,7 +6,8 @@ use crate::registry::{ConfigError, Kind, Knob, Knobs, Need, PartCard};
 use crate::size::{self, Size};
 use crate::units::{BLOCK_BYTES, Blocks, Duration};
 
-/// Settings of every cache in a stack. A cache alone, of which misses are counted, is told its size by who counts.
+/// Settings of every cache in a stack. A cache alone, of which misses are counted, is told its size
+/// by who counts.
 pub const KNOBS: &[Knob] = &COMMON;
 
 pub(super) const SETTINGS: usize = 6;
@@ -141,7 +142,8 @@ impl InMemory {
         self.line_pages * PAGE_BYTES
     }
 
-    /// Lines that it has room for, where the load asks for so many lines in all; none is known of a load without an end.
+    /// Lines that it has room for, where the load asks for so many lines in all; none is known of a
+    /// load without an end.
     ///
     /// # Errors
     /// It is a share of what is not known, has no room for a line, or more lines than can be named.
@@ -216,7 +218,8 @@ mod tests {
         gone
     }
 
-    /// `writes=classed` has an effect on those that ask what belongs to a sequence, and on no other.
+    /// `writes=classed` has an effect on those that ask what belongs to a sequence, and on no
+    /// other.
     #[test]
     fn a_cache_asks_what_belongs_to_a_sequence_if_it_goes_by_that() {
         let stacked = TABLE.iter().filter(|spec| !spec.knobs.is_empty());

@@ -1,8 +1,10 @@
 //! LIRS: a line is worth what lay between its last two requests, not how long ago the last one was.
 //!
-//! Nearly all of the cache is for lines that came back soon (LIR). The rest, a hundredth, is a queue for all others that are there (HIR). A *stack*
-//! remembers the order of last requests, of lines that are there and of some that have left, down to the LIR line that was not asked for the
-//! longest. A line that is asked for while the stack remembers it came back sooner than that one: it becomes LIR, and the other one becomes HIR.
+//! Nearly all of the cache is for lines that came back soon (LIR). The rest, a hundredth, is a
+//! queue for all others that are there (HIR). A *stack* remembers the order of last requests, of
+//! lines that are there and of some that have left, down to the LIR line that was not asked for the
+//! longest. A line that is asked for while the stack remembers it came back sooner than that one:
+//! it becomes LIR, and the other one becomes HIR.
 //!
 //! ```text
 //!   unknown --> LIR, as long as there is room for such --> HIR, when another one becomes LIR
@@ -11,9 +13,11 @@
 //!                                                      --> left, and forgotten
 //! ```
 //!
-//! In the paper a line of the queue that the stack has forgotten stays HIR when it is asked for, and no LIR line has to go. Here one does, as in
-//! libCacheSim, whose miss ratios are thereby met: the HIR line that would leave next leaves, and the next line that comes becomes LIR. The stack has
-//! twice as many lines as the cache at most; beyond, it forgets those that left the longest ago. O(1) amortised.
+//! In the paper a line of the queue that the stack has forgotten stays HIR when it is asked for,
+//! and no LIR line has to go. Here one does, as in libCacheSim, whose miss ratios are thereby met:
+//! the HIR line that would leave next leaves, and the next line that comes becomes LIR. The stack
+//! has twice as many lines as the cache at most; beyond, it forgets those that left the longest
+//! ago. O(1) amortised.
 
 use super::in_memory::KNOBS;
 use super::queues::Queues;
@@ -205,7 +209,8 @@ impl Cache for Lirs {
     fn enter(&mut self, line: Line) {
         match (self.stack.of(line), self.near < self.near_max) {
             (Some(_), _) => {
-                // Since it was missed others may have come above it: it is LIR before what is below is forgotten.
+                // Since it was missed others may have come above it: it is LIR before what is below
+                // is forgotten.
                 self.others.take(line);
                 self.make_near();
                 self.near += 1;
@@ -269,7 +274,8 @@ mod tests {
     use super::*;
     use crate::registry::{CacheEnv, Knobs};
 
-    /// In a stack a drive's time lies between a miss and its entering, and others are asked for meanwhile.
+    /// In a stack a drive's time lies between a miss and its entering, and others are asked for
+    /// meanwhile.
     #[test]
     fn a_line_that_was_missed_long_before_it_enters_is_there_then() {
         let env = CacheEnv::of_pages(3);

@@ -1,8 +1,10 @@
-//! What belongs to sequences and what does not, each by when it was asked for last: what SARC goes by, and what others are looked at by.
+//! What belongs to sequences and what does not, each by when it was asked for last: what SARC goes
+//! by, and what others are looked at by.
 //!
-//! The *bottom* of a list is its last pages, those that would be lost if the list were a little shorter. Whether a line is in there is told by time stamps,
-//! so there are no lists of bottoms: the clock counts lines that move to the top, and a stamp lies in the bottom if it is as near to that of the oldest line as the bottom
-//! is long. O(1).
+//! The *bottom* of a list is its last pages, those that would be lost if the list were a little
+//! shorter. Whether a line is in there is told by time stamps, so there are no lists of bottoms:
+//! the clock counts lines that move to the top, and a stamp lies in the bottom if it is as near to
+//! that of the oldest line as the bottom is long. O(1).
 
 use super::queues::Queues;
 use crate::contract::Pattern;
@@ -59,7 +61,8 @@ const LOOKS: Measure = Measure::count(
     "lines that were asked for or brought since the first one left",
 );
 
-/// When a line moved to the top, and its pages: in one word beside its place, as all are looked at with each hit, and a line that is hit is in no processor's cache.
+/// When a line moved to the top, and its pages: in one word beside its place, as all are looked at
+/// with each hit, and a line that is hit is in no processor's cache.
 #[derive(Clone, Copy, Default)]
 struct Known(u64);
 
@@ -182,7 +185,8 @@ impl Lists {
         self.counts.misses += u64::from(pattern == Pattern::Sequential);
     }
 
-    /// A line that is in a list is asked for: its list, and whether it is in the bottom of that. It stays where it is.
+    /// A line that is in a list is asked for: its list, and whether it is in the bottom of that. It
+    /// stays where it is.
     #[inline]
     pub(super) fn hit(&mut self, line: Line) -> (usize, bool) {
         self.look();
@@ -241,7 +245,8 @@ impl Lists {
         if let Some(list) = self.queues.of(line) {
             self.pages[list] -= self.pages_of(line);
             self.queues.take(line);
-            // Which line leaves next is asked by its stamp, and it is in no cache of the processor yet.
+            // Which line leaves next is asked by its stamp, and it is in no cache of the processor
+            // yet.
             if let Some(next) = self.queues.first(list) {
                 self.queues.fetch(next);
             }

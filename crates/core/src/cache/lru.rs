@@ -1,7 +1,8 @@
 //! Least recently used: the line leaves that nobody has asked for the longest.
 //!
-//! Right where what was asked for lately is asked for again. A scan that is longer than the cache takes everything else out of it. In the
-//! terms of SARC this is LRU-Top: whatever comes, comes to the top. O(1).
+//! Right where what was asked for lately is asked for again. A scan that is longer than the cache
+//! takes everything else out of it. In the terms of SARC this is LRU-Top: whatever comes, comes to
+//! the top. O(1).
 
 use super::in_memory::KNOBS;
 use super::one_queue::{OneQueue, QUEUE, Rule};

@@ -1,11 +1,15 @@
-//! LRU-Bottom: one list, in which what belongs to a sequence comes in near the end at which lines leave.
+//! LRU-Bottom: one list, in which what belongs to a sequence comes in near the end at which lines
+//! leave.
 //!
-//! It is the second of the two that SARC is held against: where LRU gives sequences too much room, this gives them too little. What
-//! is asked for by itself comes to the top, as with LRU. What is part of a sequence comes in at a point above the last pages of the list, and comes back to that
-//! point when it is asked for again. How far above the end the point lies the paper does not say: it is a setting.
+//! It is the second of the two that SARC is held against: where LRU gives sequences too much room,
+//! this gives them too little. What is asked for by itself comes to the top, as with LRU. What is
+//! part of a sequence comes in at a point above the last pages of the list, and comes back to that
+//! point when it is asked for again. How far above the end the point lies the paper does not say:
+//! it is a setting.
 //!
-//! The list is two queues, with the point between them. As lines leave the lower one, the oldest of the upper one move down. Beside it are the two lists
-//! that SARC goes by (`lists.rs`), so that what both make of a load can be compared; nothing is decided by them. O(1).
+//! The list is two queues, with the point between them. As lines leave the lower one, the oldest of
+//! the upper one move down. Beside it are the two lists that SARC goes by (`lists.rs`), so that
+//! what both make of a load can be compared; nothing is decided by them. O(1).
 
 use super::in_memory::{COMMON, SETTINGS};
 use super::lists::{self, BOTTOM, Lists, SEQUENCES};

@@ -1,26 +1,43 @@
-//! Mimic: what is brought beforehand waits apart; of the rest it keeps what that of five models would keep whose misses have cost least lately.
+//! Mimic: what is brought beforehand waits apart; of the rest it keeps what that of five models
+//! would keep whose misses have cost least lately.
 //!
-//! Modern policies lose in response time where somebody prefetches. What nobody has asked for yet looks to them like what nobody wants: it goes first, is
-//! read again, and the drives are busy with that. What was read on the way of a sequence looks to others like what will come back. SARC keeps sequences apart, but
-//! the rest is plain LRU for it, so that scans and what is asked for once push out what is popular. And which of the modern ones is right for the rest depends on the load.
+//! Modern policies lose in response time where somebody prefetches. What nobody has asked for yet
+//! looks to them like what nobody wants: it goes first, is read again, and the drives are busy with
+//! that. What was read on the way of a sequence looks to others like what will come back. SARC
+//! keeps sequences apart, but the rest is plain LRU for it, so that scans and what is asked for
+//! once push out what is popular. And which of the modern ones is right for the rest depends on the
+//! load.
 //!
-//! *Apart.* A line that is brought beforehand goes *ahead*: nobody has asked for it, nor written it. When somebody does, it goes *behind* for a while, since a sequence is told from
-//! chance by the tracks that it has just left; then it counts as asked for. Lines that are ahead for much longer than such lines wait on average belong to sequences that have
-//! ended, or to none: they leave first. How long that is goes with how many of them are asked for at all, so false sequences do not fill a cache. If lines are asked for as soon as they have
-//! come, the drives are at their limit: then lines stay longer, as nothing should be read twice.
+//! *Apart.* A line that is brought beforehand goes *ahead*: nobody has asked for it, nor written
+//! it. When somebody does, it goes *behind* for a while, since a sequence is told from chance by
+//! the tracks that it has just left; then it counts as asked for. Lines that are ahead for much
+//! longer than such lines wait on average belong to sequences that have ended, or to none: they
+//! leave first. How long that is goes with how many of them are asked for at all, so false
+//! sequences do not fill a cache. If lines are asked for as soon as they have come, the drives are
+//! at their limit: then lines stay longer, as nothing should be read twice.
 //!
-//! *Models.* LIRS, ARC and S3-FIFO, and LIRS and ARC once more that hear nothing of sequences. Each is asked what the cache is asked, and has as much room as the cache has for what is not
-//! apart. A line that is read and that a model misses costs it 16; 1 if it follows the line that the model missed before, since the drive is there already. Alone, as `hitrate` has it, nobody knows where lines lie, and all
-//! misses cost the same. A write costs nothing: it goes to the drives in any case. What was
-//! ahead in time costs nothing either, but what came late does. Costs are halved with time. Who has cost least is mimicked: what leaves is what he has let go, the longest ago first, so the cache becomes
-//! what his would be. That is how adaptive caches work (Subramanian and others, who take two policies and count misses); here the misses are weighed, and sequences stay out of it.
+//! *Models.* LIRS, ARC and S3-FIFO, and LIRS and ARC once more that hear nothing of sequences. Each
+//! is asked what the cache is asked, and has as much room as the cache has for what is not apart. A
+//! line that is read and that a model misses costs it 16; 1 if it follows the line that the model
+//! missed before, since the drive is there already. Alone, as `hitrate` has it, nobody knows where
+//! lines lie, and all misses cost the same. A write costs nothing: it goes to the drives in any
+//! case. What was ahead in time costs nothing either, but what came late does. Costs are halved
+//! with time. Who has cost least is mimicked: what leaves is what he has let go, the longest ago
+//! first, so the cache becomes what his would be. That is how adaptive caches work (Subramanian and
+//! others, who take two policies and count misses); here the misses are weighed, and sequences stay
+//! out of it.
 //!
-//! *When it loses.* In a short run, or soon after the load has changed: it has to see what is cheaper, and then to fetch what the other one has kept. Where a policy is best that is none of the five. Where drives are at their limit and a large file is
-//! read over and over, by 8 to 21 %: each group of a false sequence that is brought holds up the others, and nothing that a cache is told says so. Where large objects are
-//! popular and false sequences bring much behind them, by 18 %. Where memory is dearer than drives: it knows five caches.
+//! *When it loses.* In a short run, or soon after the load has changed: it has to see what is
+//! cheaper, and then to fetch what the other one has kept. Where a policy is best that is none of
+//! the five. Where drives are at their limit and a large file is read over and over, by 8 to 21 %:
+//! each group of a false sequence that is brought holds up the others, and nothing that a cache is
+//! told says so. Where large objects are popular and false sequences bring much behind them, by 18
+//! %. Where memory is dearer than drives: it knows five caches.
 //!
-//! *Cost.* O(1) amortised. About five policies' time: alone ten times that of LRU where most lines are missed, in a stack with a prefetcher two thirds more for a request. 41 bytes for each line that was
-//! ever asked for (LRU 4, SARC 13), and 90 to 230 for each that is there. All in integers but for ARC's border, which is sums and quotients of doubles. Lines are taken for whole.
+//! *Cost.* O(1) amortised. About five policies' time: alone ten times that of LRU where most lines
+//! are missed, in a stack with a prefetcher two thirds more for a request. 41 bytes for each line
+//! that was ever asked for (LRU 4, SARC 13), and 90 to 230 for each that is there. All in integers
+//! but for ARC's border, which is sums and quotients of doubles. Lines are taken for whole.
 
 use std::collections::VecDeque;
 
@@ -33,7 +50,8 @@ use crate::measure::{Measure, Tell};
 use crate::pages::CACHE_COUNTS;
 use crate::registry::{CacheEnv, ConfigError, Spec, joined};
 
-/// Whom it may mimic, and whether he hears of sequences. The first is mimicked until another one has cost less.
+/// Whom it may mimic, and whether he hears of sequences. The first is mimicked until another one
+/// has cost less.
 static MODELS: [(&Spec<dyn Cache>, bool); 5] = [
     (&lirs::SPEC, true),
     (&arc::SPEC, true),
@@ -70,7 +88,8 @@ pub(super) const ALL: u64 = 1 << 16;
 #[derive(Clone, Debug)]
 pub(super) struct Patience {
     capacity: u64,
-    /// Requests between a line's coming and being asked for, on average, in parts of 256, of those that were in time.
+    /// Requests between a line's coming and being asked for, on average, in parts of 256, of those
+    /// that were in time.
     mean: u64,
     /// The share of lines that were asked for in the end, of those that were not late.
     useful: u64,
@@ -135,7 +154,8 @@ struct Model {
     cost: u64,
     /// The line behind the one that it missed last.
     next: u32,
-    /// What it has let go, the longest ago first. All that is in memory, not apart, and not kept by it is among them, once.
+    /// What it has let go, the longest ago first. All that is in memory, not apart, and not kept by
+    /// it is among them, once.
     gone: VecDeque<Line>,
     /// Its bit.
     listed: u8,
@@ -238,7 +258,8 @@ impl Mimic {
         }
     }
 
-    /// A line that a model does not keep enters it. It has as much room as is left for what is not apart.
+    /// A line that a model does not keep enters it. It has as much room as is left for what is not
+    /// apart.
     fn admit(&mut self, model: usize, line: Line) {
         let apart = self.apart.len(AHEAD) + self.apart.len(BEHIND);
         let room = self.capacity.saturating_sub(apart).max(1);
@@ -248,7 +269,8 @@ impl Mimic {
         self.see_off(model);
     }
 
-    /// Models are asked for a line, which is part of a sequence or not; who misses it pays if that `costs`.
+    /// Models are asked for a line, which is part of a sequence or not; who misses it pays if that
+    /// `costs`.
     fn ask(&mut self, line: Line, sequential: bool, costs: bool) {
         for model in 0..self.models.len() {
             let one = &mut self.models[model];
@@ -306,7 +328,8 @@ impl Mimic {
         self.ask(line, apart.is_some(), read && costs);
     }
 
-    /// The oldest line that is behind, or else ahead, if it has been there for too long or there are too many.
+    /// The oldest line that is behind, or else ahead, if it has been there for too long or there
+    /// are too many.
     fn outstays(&mut self) -> Option<(usize, Line)> {
         let limits = [self.patience.ahead(), self.patience.behind()];
         let most = most(self.capacity);

@@ -1,4 +1,5 @@
-//! Mimic as its head says it, over lists that are searched: who keeps what, what each model has let go, what is apart. Random loads as a stack brings them compare.
+//! Mimic as its head says it, over lists that are searched: who keeps what, what each model has let
+//! go, what is apart. Random loads as a stack brings them compare.
 //!
 //! The models themselves are the policies of this folder, which have twins of their own.
 
@@ -233,7 +234,8 @@ impl Twin {
 
 const LINES: u32 = 900;
 
-/// What a stack does: reads and writes of popular lines and of sequences, lines that are brought for these, and such that are expected.
+/// What a stack does: reads and writes of popular lines and of sequences, lines that are brought
+/// for these, and such that are expected.
 fn step(rng: &mut Rng, number: u32, cache: &mut dyn Cache, twin: &mut Twin) {
     let popular = rng.below(400).min(rng.below(400)) as u32;
     let (line, pattern) = match rng.below(4) {
@@ -316,7 +318,8 @@ fn it_does_what_its_head_says() {
     }
 }
 
-/// Sequences whose lines wait 1,000 requests: lines stay ahead eight times as long and half the cache's requests; half as long if half are in vain.
+/// Sequences whose lines wait 1,000 requests: lines stay ahead eight times as long and half the
+/// cache's requests; half as long if half are in vain.
 #[test]
 fn patience_goes_with_what_is_useful() {
     let mut patience = Patience::new(100);

@@ -1,4 +1,5 @@
-//! What caches have in common that are one queue: a line that enters is the newest, and which one leaves is each rule's own.
+//! What caches have in common that are one queue: a line that enters is the newest, and which one
+//! leaves is each rule's own.
 
 use super::queues::Queues;
 use crate::contract::Cache;

@@ -1,7 +1,9 @@
-//! The offline optimum: the line leaves that will not be asked for the longest. No policy misses less.
+//! The offline optimum: the line leaves that will not be asked for the longest. No policy misses
+//! less.
 //!
-//! It has to be told the future, so it is a bound and no choice. Who asks tells with each request when its line is asked for the next time.
-//! A heap has the lines by that; entries of lines that were asked for since are dropped as they come up. O(log n).
+//! It has to be told the future, so it is a bound and no choice. Who asks tells with each request
+//! when its line is asked for the next time. A heap has the lines by that; entries of lines that
+//! were asked for since are dropped as they come up. O(log n).
 
 use std::collections::BinaryHeap;
 

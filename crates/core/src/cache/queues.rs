@@ -1,12 +1,15 @@
 //! Queues of lines, from which any line may be taken: what most caches are made of.
 //!
-//! A queue is a log. A line that joins is written behind the last one, and a word of the line says in which queue it is and where. A line
-//! that is taken leaves its entry behind, which a bit then says is dead; so nothing has to be linked, and what is moved most, the newest, lies side
-//! by side. The oldest line is the first entry that is alive: bits are looked at 64 at a time. When a log is full, those that are alive
-//! move up to its front. That is when at least three in four entries are dead, so it costs O(1) per line that joined.
+//! A queue is a log. A line that joins is written behind the last one, and a word of the line says
+//! in which queue it is and where. A line that is taken leaves its entry behind, which a bit then
+//! says is dead; so nothing has to be linked, and what is moved most, the newest, lies side by
+//! side. The oldest line is the first entry that is alive: bits are looked at 64 at a time. When a
+//! log is full, those that are alive move up to its front. That is when at least three in four
+//! entries are dead, so it costs O(1) per line that joined.
 //!
-//! An entry may have a mark, which stays with the line as long as that stays where it is. A hand may point at an entry. Four bytes for each line that
-//! is known, and up to seventeen for each that is in a queue.
+//! An entry may have a mark, which stays with the line as long as that stays where it is. A hand
+//! may point at an entry. Four bytes for each line that is known, and up to seventeen for each that
+//! is in a queue.
 
 use prefetch_index::prefetch_index;
 
@@ -23,8 +26,9 @@ const POSITION_BITS: u32 = 29;
 /// In no queue.
 const NOWHERE: u32 = u32::MAX;
 
-/// `N` queues, at most seven with what is aside, and something that lies beside the place of each line: what is looked at whenever that is, as another array
-/// would be another line of the processor's cache.
+/// `N` queues, at most seven with what is aside, and something that lies beside the place of each
+/// line: what is looked at whenever that is, as another array would be another line of the
+/// processor's cache.
 #[derive(Clone, Debug)]
 pub(super) struct Queues<const N: usize, B = ()> {
     lines: Vec<Known<B>>,
@@ -39,7 +43,8 @@ struct Known<B> {
     beside: B,
 }
 
-/// The entries of a queue, the oldest first. Its memory is there before it is needed: most of what is done here is to write an entry, and nothing has to grow then.
+/// The entries of a queue, the oldest first. Its memory is there before it is needed: most of what
+/// is done here is to write an entry, and nothing has to grow then.
 #[derive(Clone, Debug)]
 struct Log {
     lines: Vec<Line>,
@@ -88,7 +93,8 @@ impl Log {
         Some(word * 64 + bits.trailing_zeros() as usize)
     }
 
-    /// The first entry that is alive and not marked, from this one on. Those before it lose their marks.
+    /// The first entry that is alive and not marked, from this one on. Those before it lose their
+    /// marks.
     #[inline]
     fn pass(&mut self, from: usize) -> Option<usize> {
         let words = self.end.div_ceil(64);
@@ -160,7 +166,8 @@ impl Log {
         self.len -= 1;
     }
 
-    /// Moves all that is alive to the front. What is known of each line is told its new position, as a place in this queue.
+    /// Moves all that is alive to the front. What is known of each line is told its new position,
+    /// as a place in this queue.
     #[cold]
     #[inline(never)]
     fn compact<B>(&mut self, queue: usize, known: &mut [Known<B>]) {
@@ -285,7 +292,8 @@ impl<const N: usize, B: Copy + Default> Queues<N, B> {
         self.push(queue, line);
     }
 
-    /// A line leaves its queue and is only known to be this from then on: a number that is no queue's.
+    /// A line leaves its queue and is only known to be this from then on: a number that is no
+    /// queue's.
     #[inline]
     pub(super) fn set_aside(&mut self, line: Line, what: usize) {
         self.take(line);
@@ -324,7 +332,8 @@ impl<const N: usize, B: Copy + Default> Queues<N, B> {
         Some(line)
     }
 
-    /// The same where that queue may have `most` lines: its oldest goes for it, or the line joins none if that is 0.
+    /// The same where that queue may have `most` lines: its oldest goes for it, or the line joins
+    /// none if that is 0.
     #[inline]
     pub(super) fn shift_of_most(&mut self, from: usize, to: usize, most: usize) -> Option<Line> {
         if self.len(to) >= most {
@@ -336,7 +345,8 @@ impl<const N: usize, B: Copy + Default> Queues<N, B> {
         }
     }
 
-    /// The oldest line without a mark leaves its queue. Those before it lose their marks and become the newest.
+    /// The oldest line without a mark leaves its queue. Those before it lose their marks and become
+    /// the newest.
     #[inline]
     pub(super) fn pop_unmarked(&mut self, queue: usize) -> Option<Line> {
         loop {
@@ -349,8 +359,9 @@ impl<const N: usize, B: Copy + Default> Queues<N, B> {
         }
     }
 
-    /// Takes the oldest entry of a queue, and says whether it was marked. Where its line is has to be told by whoever asks: that is a word which is in
-    /// no cache of the processor, and need not be read, as it is known what it says.
+    /// Takes the oldest entry of a queue, and says whether it was marked. Where its line is has to
+    /// be told by whoever asks: that is a word which is in no cache of the processor, and need not
+    /// be read, as it is known what it says.
     #[inline(always)]
     fn take_first(&mut self, queue: usize) -> Option<(Line, bool)> {
         #[cfg(test)]
@@ -379,8 +390,9 @@ impl<const N: usize, B: Copy + Default> Queues<N, B> {
         self.logs[(place >> POSITION_BITS) as usize].marks[word] & bit != 0
     }
 
-    /// Moves the hand to the first line without a mark, from where it points towards the newest one and on from the oldest. Those that it
-    /// passes lose their marks. That line leaves, and the hand points at the next one.
+    /// Moves the hand to the first line without a mark, from where it points towards the newest one
+    /// and on from the oldest. Those that it passes lose their marks. That line leaves, and the
+    /// hand points at the next one.
     pub(super) fn sweep(&mut self, queue: usize) -> Option<Line> {
         let log = &mut self.logs[queue];
         let oldest = log.first()?;
@@ -432,7 +444,8 @@ fn position(place: u32) -> usize {
     (place & ((1 << POSITION_BITS) - 1)) as usize
 }
 
-/// How much tests let a policy do, so that one which goes round in a circle fails instead of never ending.
+/// How much tests let a policy do, so that one which goes round in a circle fails instead of never
+/// ending.
 #[cfg(test)]
 pub(super) mod steps {
     use std::cell::Cell;
@@ -441,7 +454,8 @@ pub(super) mod steps {
         static LEFT: Cell<(u64, &'static str)> = const { Cell::new((u64::MAX, "")) };
     }
 
-    /// From now on, in this thread, the policy of this name may look for the oldest line or take a line out `steps` times in all.
+    /// From now on, in this thread, the policy of this name may look for the oldest line or take a
+    /// line out `steps` times in all.
     pub(in crate::cache) fn allow(steps: u64, policy: &'static str) {
         LEFT.set((steps, policy));
     }
@@ -463,7 +477,8 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
-    /// A queue as anybody would write it: lines with their marks, the oldest first, and the number of the line at which the hand points.
+    /// A queue as anybody would write it: lines with their marks, the oldest first, and the number
+    /// of the line at which the hand points.
     #[derive(Default)]
     struct Twin {
         queues: [VecDeque<(Line, bool)>; 2],

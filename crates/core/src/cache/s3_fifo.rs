@@ -1,12 +1,14 @@
-//! S3-FIFO: three queues in which nothing moves when it is asked for; what nobody asks for again is gone soon.
+//! S3-FIFO: three queues in which nothing moves when it is asked for; what nobody asks for again is
+//! gone soon.
 //!
-//! What is new enters a small queue. When its turn to leave comes it goes to the main queue if it was asked for twice or more meanwhile; else it leaves and
-//! becomes a ghost. What is missed while it is a ghost enters the main queue at once. From the main queue a line leaves when nobody asked for
-//! it since its turn came last; up to three requests let it pass as often. Most lines are asked for once, in most traces, so the small
-//! queue is a tenth of the cache. O(1) amortised.
+//! What is new enters a small queue. When its turn to leave comes it goes to the main queue if it
+//! was asked for twice or more meanwhile; else it leaves and becomes a ghost. What is missed while
+//! it is a ghost enters the main queue at once. From the main queue a line leaves when nobody asked
+//! for it since its turn came last; up to three requests let it pass as often. Most lines are asked
+//! for once, in most traces, so the small queue is a tenth of the cache. O(1) amortised.
 //!
-//! The paper moves a line to the main queue when it was asked for more than once in the small one, and has as many ghosts as the main queue has lines;
-//! so it is here.
+//! The paper moves a line to the main queue when it was asked for more than once in the small one,
+//! and has as many ghosts as the main queue has lines; so it is here.
 
 use super::in_memory::KNOBS;
 use super::queues::Queues;

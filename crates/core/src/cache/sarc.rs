@@ -1,24 +1,33 @@
-//! SARC: two lists, one of what sequences bring and one of the rest, and a boundary between them that makes one more page worth the same on either side.
+//! SARC: two lists, one of what sequences bring and one of the rest, and a boundary between them
+//! that makes one more page worth the same on either side.
 //!
-//! Sequences and everything else compete for one cache. What a page is worth to the rest is measured: hits in the last pages of its list, its *bottom*, are what
-//! would be lost without them. What a page is worth to sequences is modelled, since a list of them has no such hits: the longer the list, the fewer of
-//! the data that were brought beforehand leave unread, and the sum over all sequences falls by about twice their rate of misses over the length of
-//! the list. Counted between two hits in the bottom of the rest, the two compare as
+//! Sequences and everything else compete for one cache. What a page is worth to the rest is
+//! measured: hits in the last pages of its list, its *bottom*, are what would be lost without them.
+//! What a page is worth to sequences is modelled, since a list of them has no such hits: the longer
+//! the list, the fewer of the data that were brought beforehand leave unread, and the sum over all
+//! sequences falls by about twice their rate of misses over the length of the list. Counted between
+//! two hits in the bottom of the rest, the two compare as
 //!
 //! ```text
 //!   ratio = 2 * misses of sequences * pages of the bottom / pages of sequences
 //! ```
 //!
-//! with 1. Above 1 sequences deserve more room, below less. How far it is from 1 (by one at most) is how fast their *goal* moves: by half of that with each line that
-//! leaves. If their list is longer than the goal a line of theirs leaves, else one of the rest; if either is shorter than a bottom, the older line of both.
-//! A cache that almost never has hits in the bottom of the rest learns from those in the bottom of sequences: with a very large ratio the goal rises.
+//! with 1. Above 1 sequences deserve more room, below less. How far it is from 1 (by one at most)
+//! is how fast their *goal* moves: by half of that with each line that leaves. If their list is
+//! longer than the goal a line of theirs leaves, else one of the rest; if either is shorter than a
+//! bottom, the older line of both. A cache that almost never has hits in the bottom of the rest
+//! learns from those in the bottom of sequences: with a very large ratio the goal rises.
 //!
-//! Whether a line is in the bottom of its list is told by time stamps (`lists.rs`). Who prefetches says what belongs to a sequence; without a prefetcher this is LRU.
+//! Whether a line is in the bottom of its list is told by time stamps (`lists.rs`). Who prefetches
+//! says what belongs to a sequence; without a prefetcher this is LRU.
 //!
-//! *Other boundaries*, to hold it against. With `boundary=age` the older line of both lists leaves, as with LRU. With `boundary=share` sequences have a share of the cache that does not move.
+//! *Other boundaries*, to hold it against. With `boundary=age` the older line of both lists leaves,
+//! as with LRU. With `boundary=share` sequences have a share of the cache that does not move.
 //!
-//! *Settings.* The bottom and the large ratio are believed to be those of the paper, whose text does not have them; nor does it say whether the goal moves by half a
-//! page or half a line. The goal stays within the cache without a bottom; one that has fallen to 0 begins anew where sequences are, as one that was never set. Fractions are counted in integers. O(1).
+//! *Settings.* The bottom and the large ratio are believed to be those of the paper, whose text
+//! does not have them; nor does it say whether the goal moves by half a page or half a line. The
+//! goal stays within the cache without a bottom; one that has fallen to 0 begins anew where
+//! sequences are, as one that was never set. Fractions are counted in integers. O(1).
 
 use super::in_memory::{COMMON, SETTINGS};
 use super::lists::{self, BOTTOM, Lists, REST, SEQUENCES};
@@ -339,7 +348,8 @@ mod tests {
             assert_eq!((sarc.lean, sarc.misses), (0, misses));
             sarc.hit(Line(55));
             assert_eq!((sarc.lean, sarc.misses), (lean, 0));
-            // The goal begins where sequences are, and moves by half of that with each line that leaves.
+            // The goal begins where sequences are, and moves by half of that with each line that
+            // leaves.
             assert_eq!(sarc.leave(Line(99)), Some(Line(0)));
             assert_eq!(sarc.goal, 360 * ONE);
             sarc.leave(Line(99));

@@ -1,6 +1,8 @@
-//! Segments of an LRU list, each with a length of its own: what SLRU is made of, and the main part of W-TinyLFU.
+//! Segments of an LRU list, each with a length of its own: what SLRU is made of, and the main part
+//! of W-TinyLFU.
 //!
-//! A line that is asked for goes to the front of the segment above its own, and what a segment has too many goes to the one below.
+//! A line that is asked for goes to the front of the segment above its own, and what a segment has
+//! too many goes to the one below.
 
 use super::queues::Queues;
 use crate::ids::Line;
@@ -13,7 +15,8 @@ pub(super) struct Segments<const N: usize> {
 }
 
 impl<const N: usize> Segments<N> {
-    /// Segments of these shares of so many lines; if that is too little for any, all are for the lowest.
+    /// Segments of these shares of so many lines; if that is too little for any, all are for the
+    /// lowest.
     pub(super) fn new(capacity: usize, shares: [usize; N]) -> Segments<N> {
         let all: usize = shares.iter().sum();
         let mut lengths = shares.map(|share| capacity * share / all);
@@ -29,7 +32,8 @@ impl<const N: usize> Segments<N> {
         (0..N).map(|segment| queues.len(segment)).sum()
     }
 
-    /// A line of a segment is asked for. If one comes down into the lowest, what that has too many has left.
+    /// A line of a segment is asked for. If one comes down into the lowest, what that has too many
+    /// has left.
     #[inline]
     pub(super) fn hit<const M: usize>(
         &self,

@@ -1,8 +1,10 @@
 //! SIEVE: lines stay where they came, and a hand takes out those that nobody has asked for.
 //!
-//! The hand goes from the oldest line to the newest and begins anew then. A line that was asked for since the hand was there last is let pass,
-//! and stays in its place: so what is popular gathers behind the hand, and what is new meets it soon. It has no defence against a
-//! scan of blocks that are each asked for twice. O(1) amortised; marks are looked at one by one, a hit costs no more than a bit.
+//! The hand goes from the oldest line to the newest and begins anew then. A line that was asked for
+//! since the hand was there last is let pass, and stays in its place: so what is popular gathers
+//! behind the hand, and what is new meets it soon. It has no defence against a scan of blocks that
+//! are each asked for twice. O(1) amortised; marks are looked at one by one, a hit costs no more
+//! than a bit.
 
 use super::in_memory::KNOBS;
 use super::one_queue::{OneQueue, QUEUE, Rule};

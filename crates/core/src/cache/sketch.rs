@@ -1,10 +1,13 @@
-//! A sketch of how often lines were asked for: a few counters of each line among those of all others, of which the least is taken.
+//! A sketch of how often lines were asked for: a few counters of each line among those of all
+//! others, of which the least is taken.
 //!
-//! Counted *sparingly*, only the least of a line's counters go up, so that others disturb little (conservative update; TinyLFU's paper calls it minimal
-//! increment). Now and then all counters are halved: what was popular long ago is so no more.
+//! Counted *sparingly*, only the least of a line's counters go up, so that others disturb little
+//! (conservative update; TinyLFU's paper calls it minimal increment). Now and then all counters are
+//! halved: what was popular long ago is so no more.
 //!
-//! Source: Cormode and Muthukrishnan, An improved data stream summary: the count-min sketch, Journal of Algorithms 55, 2005; Estan and Varghese,
-//! New directions in traffic measurement and accounting, SIGCOMM 2002.
+//! Source: Cormode and Muthukrishnan, An improved data stream summary: the count-min sketch,
+//! Journal of Algorithms 55, 2005; Estan and Varghese, New directions in traffic measurement and
+//! accounting, SIGCOMM 2002.
 
 use prefetch_index::prefetch_index;
 

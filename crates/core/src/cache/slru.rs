@@ -1,9 +1,11 @@
 //! Segmented LRU: a line has to be asked for several times before it is kept for long.
 //!
-//! The list is cut into segments of equal length. A line comes to the lowest; each time that it is asked for it goes to the one above; what a segment has too
-//! many goes to the one below; what leaves, leaves the lowest. So what was asked for once only passes through the lowest. As long as the cache is not full,
-//! lines come to the lowest segment with room. If the capacity is no multiple of the segments, the lowest takes the rest, but gives that up when a line comes
-//! down to it, as in libCacheSim. O(segments).
+//! The list is cut into segments of equal length. A line comes to the lowest; each time that it is
+//! asked for it goes to the one above; what a segment has too many goes to the one below; what
+//! leaves, leaves the lowest. So what was asked for once only passes through the lowest. As long as
+//! the cache is not full, lines come to the lowest segment with room. If the capacity is no
+//! multiple of the segments, the lowest takes the rest, but gives that up when a line comes down to
+//! it, as in libCacheSim. O(segments).
 
 use super::in_memory::KNOBS;
 use super::queues::Queues;

@@ -1,4 +1,5 @@
-//! Caches written down as their papers say, with what anybody would take: deques that are searched. Random requests compare.
+//! Caches written down as their papers say, with what anybody would take: deques that are searched.
+//! Random requests compare.
 
 use std::collections::VecDeque;
 

@@ -1,11 +1,12 @@
 //! 2Q: a line is kept for long only if it is asked for again after it has left a short queue.
 //!
-//! What comes enters the short queue and leaves it in order, whatever is asked for meanwhile: so several requests for a line in a short time, as for the
-//! records of one page, count once. What left it is remembered as a ghost for a while. A line that is missed while it is one enters the long
-//! queue, which is an LRU. O(1).
+//! What comes enters the short queue and leaves it in order, whatever is asked for meanwhile: so
+//! several requests for a line in a short time, as for the records of one page, count once. What
+//! left it is remembered as a ghost for a while. A line that is missed while it is one enters the
+//! long queue, which is an LRU. O(1).
 //!
-//! Names in the paper: A1in (a quarter of the lines), A1out (ghosts, half as many as there are lines), Am. This is the full version, in which a hit in the
-//! short queue changes nothing.
+//! Names in the paper: A1in (a quarter of the lines), A1out (ghosts, half as many as there are
+//! lines), Am. This is the full version, in which a hit in the short queue changes nothing.
 
 use super::in_memory::KNOBS;
 use super::queues::Queues;

@@ -1,16 +1,23 @@
-//! W-TinyLFU: a line that leaves a small window stays only if it was asked for more often than the one that would go for it.
+//! W-TinyLFU: a line that leaves a small window stays only if it was asked for more often than the
+//! one that would go for it.
 //!
-//! How often lines were asked for, of all that ever came, a sketch of counters knows about. What is new enters the window, an LRU of a hundredth
-//! of the cache, so that bursts of new lines are served. The main part is a segmented LRU: four fifths for what was asked for again there. O(1) amortised.
+//! How often lines were asked for, of all that ever came, a sketch of counters knows about. What is
+//! new enters the window, an LRU of a hundredth of the cache, so that bursts of new lines are
+//! served. The main part is a segmented LRU: four fifths for what was asked for again there. O(1)
+//! amortised.
 //!
 //! There are two of it, which differ in what is counted and in who leaves:
 //!
-//! - `paper` does what the paper says. Each request counts, and of a line's four counters only the least go up. They go no higher than 8: when eight requests for each line
-//!   of the cache were counted, all are halved. Where the cache is full, the oldest of the window and the next to leave of the main part are held against each other, and one of
-//!   them leaves. Without the paper's doorkeeper, a filter that saves memory where counters have a few bits.
-//! - `libcachesim` does what that simulator does, with which miss ratios are compared. Hits in the window do not count; all ten counters of a line go up, also when it is held
-//!   against another one; they are halved after 32 requests for each line of the main part that hit that. A line that wins its place makes another one leave beside, until one loses:
-//!   so the cache is seldom full. What the main part has too many leaves when a line comes down, as in `slru`.
+//! - `paper` does what the paper says. Each request counts, and of a line's four counters only the
+//!   least go up. They go no higher than 8: when eight requests for each line of the cache were
+//!   counted, all are halved. Where the cache is full, the oldest of the window and the next to
+//!   leave of the main part are held against each other, and one of them leaves. Without the
+//!   paper's doorkeeper, a filter that saves memory where counters have a few bits.
+//! - `libcachesim` does what that simulator does, with which miss ratios are compared. Hits in the
+//!   window do not count; all ten counters of a line go up, also when it is held against another
+//!   one; they are halved after 32 requests for each line of the main part that hit that. A line
+//!   that wins its place makes another one leave beside, until one loses: so the cache is seldom
+//!   full. What the main part has too many leaves when a line comes down, as in `slru`.
 
 use super::in_memory::{COMMON, SETTINGS};
 use super::queues::Queues;
@@ -27,7 +34,8 @@ const WINDOW: usize = 2;
 
 /// Hits for each line of the main part, after which counters are halved, as libCacheSim does.
 const SAMPLE: u64 = 32;
-/// Requests for each line of the cache, after which counters are halved, by the paper; and as high as they go.
+/// Requests for each line of the cache, after which counters are halved, by the paper; and as high
+/// as they go.
 const PAPER_SAMPLE: u32 = 8;
 /// Counters of each line, by the paper.
 const PAPER_EACH: u32 = 4;

@@ -1,4 +1,5 @@
-//! Claims: what is said of the streams that share the drives out among themselves. One file each, one line here.
+//! Claims: what is said of the streams that share the drives out among themselves. One file each,
+//! one line here.
 
 use crate::contract::Claims;
 use crate::registry::{ConfigError, Kind, KindCard, Spec};

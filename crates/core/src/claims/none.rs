@@ -1,4 +1,5 @@
-//! Nothing is said of streams: all weigh the same, and their class and level are those of their requests.
+//! Nothing is said of streams: all weigh the same, and their class and level are those of their
+//! requests.
 
 use crate::contract::Claims;
 use crate::registry::Spec;

@@ -1,7 +1,9 @@
-//! Some streams are told apart by what they may claim: a weight, a class, a level within it, a group.
+//! Some streams are told apart by what they may claim: a weight, a class, a level within it, a
+//! group.
 //!
-//! Each setting is a list of `STREAM=VALUE`, separated by spaces. A stream is a number: the number of a client in the trace, of a stream in
-//! the results. A priority that a request brings along still counts for class and level, as in Linux a process may change its own.
+//! Each setting is a list of `STREAM=VALUE`, separated by spaces. A stream is a number: the number
+//! of a client in the trace, of a stream in the results. A priority that a request brings along
+//! still counts for class and level, as in Linux a process may change its own.
 
 use crate::contract::Claims;
 use crate::ids::GroupId;

@@ -29,7 +29,8 @@ const SIZE: &str = "size";
 /// What a power cut has left of a write buffer: its table, and what that says.
 type Left = (BufferTable, Vec<(Index, Kept)>);
 
-/// Whether a cache differs from `lru` by sequences alone: it asks what belongs to one, and where nothing does it has what was asked for last.
+/// Whether a cache differs from `lru` by sequences alone: it asks what belongs to one, and where
+/// nothing does it has what was asked for last.
 ///
 /// # Errors
 /// There is no such cache, or a setting is wrong.
@@ -58,11 +59,12 @@ impl Parts {
 }
 
 impl StackConfig {
-    /// The settings of the cache as a stack needs them, and what they are called; none if there is no cache.
+    /// The settings of the cache as a stack needs them, and what they are called; none if there is
+    /// no cache.
     ///
     /// # Errors
-    /// There is no such part, its settings are wrong, it wants to know the future, or something is brought beforehand and there is nowhere to keep
-    /// it.
+    /// There is no such part, its settings are wrong, it wants to know the future, or something is
+    /// brought beforehand and there is nowhere to keep it.
     pub fn in_memory(&self) -> Result<Option<(String, InMemory)>, ConfigError> {
         let card = Of::<dyn Cache>::KIND.find(&self.parts.of::<dyn Cache>().name)?;
         if card.name != NONE && card.knobs.iter().all(|knob| knob.name != SIZE) {
@@ -91,7 +93,8 @@ impl StackConfig {
         knobs.push((SIZE.to_owned(), size));
     }
 
-    /// The settings of the write buffer as a stack needs them, and what it is called; none if there is no buffer.
+    /// The settings of the write buffer as a stack needs them, and what it is called; none if there
+    /// is no buffer.
     ///
     /// # Errors
     /// There is no such part, or its settings are wrong.
@@ -104,7 +107,8 @@ impl StackConfig {
         Ok(Some((name, known)))
     }
 
-    /// The memory above a placement of this shape, with what survived of an earlier life; none if there is none.
+    /// The memory above a placement of this shape, with what survived of an earlier life; none if
+    /// there is none.
     pub(super) fn memory(
         &self,
         shape: &Shape,
@@ -172,8 +176,9 @@ impl StackConfig {
         }))
     }
 
-    /// What a write buffer of this name, with room for so many pages, begins with; none if there is no buffer. One that has something is gone on with as it
-    /// was; one that has nothing may be of another size from now on, or be there no more.
+    /// What a write buffer of this name, with room for so many pages, begins with; none if there is
+    /// no buffer. One that has something is gone on with as it was; one that has nothing may be of
+    /// another size from now on, or be there no more.
     fn left(
         &self,
         blocks: Blocks,
@@ -224,7 +229,8 @@ impl StackConfig {
         assert!(!cache.looks_ahead(), "{name} has settings of a stack");
         let (prefetch, knobs) = self.checked::<dyn Prefetch>(Of::<dyn Prefetch>::KIND)?;
         let track = match prefetch.as_str() {
-            // Nobody goes by it: so long that a directory of tracks is short, so short that it has few pages that nobody asks for.
+            // Nobody goes by it: so long that a directory of tracks is short, so short that it has
+            // few pages that nobody asks for.
             NONE => known.line_pages.max(TRACK_PAGES),
             _ => prefetch::track_pages(&prefetch, &knobs)?,
         };

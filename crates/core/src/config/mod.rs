@@ -45,7 +45,8 @@ pub struct StackConfig {
     pub parts: Parts,
     /// Seeds everything random.
     pub seed: u64,
-    /// Whether the load makes range writes: whatever schedules them, the oracle is asked where they begin first.
+    /// Whether the load makes range writes: whatever schedules them, the oracle is asked where they
+    /// begin first.
     pub offered: bool,
 }
 
@@ -59,7 +60,8 @@ pub struct Assembly {
     pub blueprint: Box<dyn Blueprint>,
     /// The configuration as it was given.
     pub given: StackConfig,
-    /// The same with every default spelled out, to be told: where nothing is left out, all counts as given, so it is not to be built.
+    /// The same with every default spelled out, to be told: where nothing is left out, all counts
+    /// as given, so it is not to be built.
     pub effective: StackConfig,
 }
 
@@ -84,7 +86,8 @@ impl StackConfig {
     /// Checks every name and every knob, without building anything that takes long.
     ///
     /// # Errors
-    /// The first mistake found. What contradicts each other or the drive, [`StackConfig::build`] finds.
+    /// The first mistake found. What contradicts each other or the drive, [`StackConfig::build`]
+    /// finds.
     pub fn check(&self) -> Result<(), ConfigError> {
         let (blueprint, _) = self.blueprint()?;
         self.parts.spelled_out()?;
@@ -111,7 +114,8 @@ impl StackConfig {
             .map_err(VolumeError::of_new)
     }
 
-    /// The same as constant pressure has left it: the write caches of its drives are full. Faults that begin at an instant of their own never do.
+    /// The same as constant pressure has left it: the write caches of its drives are full. Faults
+    /// that begin at an instant of their own never do.
     ///
     /// # Errors
     /// The first mistake found.
@@ -241,7 +245,8 @@ impl StackConfig {
         format!("{:?} {}", knobs.iter().collect::<Vec<_>>(), self.drive.text)
     }
 
-    /// What is known of the drive, with its queue around it, and its knobs with every default spelled out.
+    /// What is known of the drive, with its queue around it, and its knobs with every default
+    /// spelled out.
     fn blueprint(&self) -> Result<(Box<dyn Blueprint>, Knobs), ConfigError> {
         let DriveConfig { part, text } = &self.drive;
         let (blueprint, knobs) = drive::read(&part.name, text, &part.knobs)?;
@@ -324,7 +329,8 @@ impl StackConfig {
         })
     }
 
-    /// How far a drive's platters are turned at the beginning. The first one's stand as its file says.
+    /// How far a drive's platters are turned at the beginning. The first one's stand as its file
+    /// says.
     fn phase(&self, drive: u16) -> Angle {
         let random = || Rng::stream(self.seed, &format!("drive/{drive}")).bits() >> 32;
         Angle(if drive == 0 { 0 } else { random() as u32 })
@@ -419,7 +425,8 @@ mod tests {
         }
     }
 
-    /// Queues, zones and faults around a drive do not hide what it owes, nor that its cache is full.
+    /// Queues, zones and faults around a drive do not hide what it owes, nor that its cache is
+    /// full.
     #[test]
     fn what_a_drive_owes_is_told_by_all_that_is_around_it() {
         let zoned = "zone_blocks=524288";

@@ -1,4 +1,5 @@
-//! A part as it is configured: a word, `name:knob=value:knob=value`, or a table with `name` and its knobs.
+//! A part as it is configured: a word, `name:knob=value:knob=value`, or a table with `name` and its
+//! knobs.
 
 use std::fmt;
 use std::str::FromStr;

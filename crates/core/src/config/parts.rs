@@ -1,8 +1,9 @@
 //! The table of the kinds that a stack is made of, and which part of each was chosen.
 //!
-//! This is the one place that lists kinds. Scenario files, grids, options, `list`, `show`, columns, JSON, Python and the
-//! documentation go over the table that their [`Parts`] carry; only [`super::StackConfig::build`], which makes a stack of the parts,
-//! and whoever knows something of one kind alone name a kind.
+//! This is the one place that lists kinds. Scenario files, grids, options, `list`, `show`, columns,
+//! JSON, Python and the documentation go over the table that their [`Parts`] carry; only
+//! [`super::StackConfig::build`], which makes a stack of the parts, and whoever knows something of
+//! one kind alone name a kind.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -145,7 +146,8 @@ impl Parts {
         }
     }
 
-    /// Each part and each setting that was given that needs this: the part, and the mistake that it is where that is missing.
+    /// Each part and each setting that was given that needs this: the part, and the mistake that it
+    /// is where that is missing.
     pub fn needing(&self, need: Need) -> Vec<(&PartConfig, ConfigError)> {
         let mut found = Vec::new();
         for (kind, part) in self.iter() {

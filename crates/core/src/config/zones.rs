@@ -4,7 +4,8 @@ use super::StackConfig;
 use crate::contract::{Blueprint, Destage, Placement, ZONES};
 use crate::registry::{ConfigError, Kind, Of};
 
-/// Whether the parts above a drive keep to its zones, if it has some. Told before anything is built that takes long.
+/// Whether the parts above a drive keep to its zones, if it has some. Told before anything is built
+/// that takes long.
 ///
 /// # Errors
 /// Which part does not.

@@ -1,5 +1,5 @@
-//! The contracts of what lies above a placement: which lines of a volume stay in memory, what is brought before it is asked for, and
-//! which unit of a write buffer goes to the drives next.
+//! The contracts of what lies above a placement: which lines of a volume stay in memory, what is
+//! brought before it is asked for, and which unit of a write buffer goes to the drives next.
 
 use super::{Entering, Pattern};
 use crate::ids::{Line, Track, Unit};
@@ -30,21 +30,23 @@ pub struct Touch {
     pub last: Track,
 }
 
-/// A bit of a track's note. If a track is to make room though nobody has asked for it since it was brought, and its note has this bit, it stays once more,
-/// as if it had just come.
+/// A bit of a track's note. If a track is to make room though nobody has asked for it since it was
+/// brought, and its note has this bit, it stays once more, as if it had just come.
 pub const STAYS: u32 = 1 << 31;
 
 /// What is brought before it is asked for.
 ///
-/// It goes by *tracks*: so many consecutive blocks of the volume. It is told of every track that a read touches, whether
-/// all of it is there or not, and may want others to be brought. What it has to know of a track it keeps in the track's note,
-/// which is 0 when the first page of it is asked for or brought, and forgotten with the last.
+/// It goes by *tracks*: so many consecutive blocks of the volume. It is told of every track that a
+/// read touches, whether all of it is there or not, and may want others to be brought. What it has
+/// to know of a track it keeps in the track's note, which is 0 when the first page of it is asked
+/// for or brought, and forgotten with the last.
 pub trait Prefetch: Send {
     /// A read asks for a part of a track. Returns whether that is part of a sequence.
     fn asked(&mut self, touch: Touch, tracks: &mut dyn Around) -> Pattern;
 
-    /// A track that was brought had to make room, and nobody has asked for some of its pages. Called once each time that a track is brought, with its note at that
-    /// moment. The track may have gone, or it stays ([`STAYS`]). Nothing may be brought during this call.
+    /// A track that was brought had to make room, and nobody has asked for some of its pages.
+    /// Called once each time that a track is brought, with its note at that moment. The track may
+    /// have gone, or it stays ([`STAYS`]). Nothing may be brought during this call.
     fn unread(&mut self, _track: Track, _note: u32, _tracks: &mut dyn Around) {}
 
     /// The most tracks that it brings together. A cache must have room for them.
@@ -64,8 +66,9 @@ pub trait Around {
     /// The note of a track; none if nothing of it is in the cache, nor on its way.
     fn note(&mut self, track: Track) -> Option<&mut u32>;
 
-    /// Brings what is missing of these tracks, from the first to the last, after the pages that were asked for. Pages that are there already are told to the cache as
-    /// expected ([`Cache::expect`]).
+    /// Brings what is missing of these tracks, from the first to the last, after the pages that
+    /// were asked for. Pages that are there already are told to the cache as expected
+    /// ([`Cache::expect`]).
     fn bring(&mut self, first: Track, last: Track);
 }
 
@@ -74,7 +77,8 @@ pub trait Around {
 pub struct Written {
     /// Whether it waited, and a page that it had was written again.
     pub again: bool,
-    /// Whether its last write was part of a sequence, if the policy wants sequences to be told from the rest ([`Destage::run`]).
+    /// Whether its last write was part of a sequence, if the policy wants sequences to be told from
+    /// the rest ([`Destage::run`]).
     pub sequence: bool,
     /// Pages of it of which something is in the buffer now.
     pub pages: u64,
@@ -84,13 +88,15 @@ pub struct Written {
 
 /// Which unit of a write buffer goes to the drives next.
 ///
-/// A unit *waits* from the first write to it until it goes. One that goes is the buffer's affair: if it has something again when it has gone, or could not be
-/// written, it is written anew as far as this is concerned.
+/// A unit *waits* from the first write to it until it goes. One that goes is the buffer's affair:
+/// if it has something again when it has gone, or could not be written, it is written anew as far
+/// as this is concerned.
 pub trait Destage: Send {
     /// A unit is written: from now on it waits, if it did not before.
     fn written(&mut self, unit: Unit, how: &Written);
 
-    /// How much is written in a row before what follows is part of a sequence; none if that does not matter.
+    /// How much is written in a row before what follows is part of a sequence; none if that does
+    /// not matter.
     fn run(&self) -> Option<Blocks> {
         None
     }
@@ -98,7 +104,8 @@ pub trait Destage: Send {
     /// One that waits goes; none if none waits.
     fn next(&mut self) -> Option<Unit>;
 
-    /// This one, which waits, goes out of turn: all of it is there, or somebody waits until it has gone.
+    /// This one, which waits, goes out of turn: all of it is there, or somebody waits until it has
+    /// gone.
     fn take(&mut self, unit: Unit);
 
     /// How many wait.
@@ -110,14 +117,18 @@ pub trait Destage: Send {
     }
 }
 
-/// How many lines [`Cache::ask`] looks ahead: when a line is asked for, the cache fetches what it knows of the line that comes so many later ([`Cache::fetch`]). If
-/// there were fewer, that would not have come from memory in time; if there were many more, it would have left the processor's nearest cache again.
+/// How many lines [`Cache::ask`] looks ahead: when a line is asked for, the cache fetches what it
+/// knows of the line that comes so many later ([`Cache::fetch`]). If there were fewer, that would
+/// not have come from memory in time; if there were many more, it would have left the processor's
+/// nearest cache again.
 pub const SOON: usize = 16;
 
-/// Which lines of a volume stay in memory. It names lines by numbers and knows nothing of what is in them.
+/// Which lines of a volume stay in memory. It names lines by numbers and knows nothing of what is
+/// in them.
 ///
-/// A line that is asked for is hit or missed. One that was missed enters when it has been brought, and before, others leave if
-/// there is no room. One that is brought beforehand, or written, is missed as it enters. These calls suit a simulation of the cache alone, where a line that was
+/// A line that is asked for is hit or missed. One that was missed enters when it has been brought,
+/// and before, others leave if there is no room. One that is brought beforehand, or written, is
+/// missed as it enters. These calls suit a simulation of the cache alone, where a line that was
 /// missed enters at once, and a stack, where it enters when a drive has brought it.
 pub trait Cache: Send {
     /// Lines below this number may be asked for from now on.
@@ -146,7 +157,8 @@ pub trait Cache: Send {
         self.hit(line);
     }
 
-    /// From now on there is room for so many lines. If it has more, these leave when [`Cache::leave`] asks for them.
+    /// From now on there is room for so many lines. If it has more, these leave when
+    /// [`Cache::leave`] asks for them.
     fn resize(&mut self, _lines: u32) {}
 
     /// A line that is not in the cache is asked for, or is to enter though nobody has asked for it.
@@ -163,7 +175,8 @@ pub trait Cache: Send {
         self.miss(line);
     }
 
-    /// The same as [`Cache::enter`], by a cache that goes by why a line enters, tells sequences from the rest, or counts pages.
+    /// The same as [`Cache::enter`], by a cache that goes by why a line enters, tells sequences
+    /// from the rest, or counts pages.
     fn enter_as(&mut self, line: Line, _entering: Entering) {
         self.enter(line);
     }
@@ -177,18 +190,20 @@ pub trait Cache: Send {
     /// A line that is in the cache will be asked for soon: a sequence comes to it.
     fn expect(&mut self, _line: Line) {}
 
-    /// Whether its capacity is counted in pages: a line of which few have come leaves room for others. Else each takes the room of a whole one.
+    /// Whether its capacity is counted in pages: a line of which few have come leaves room for
+    /// others. Else each takes the room of a whole one.
     fn counts_pages(&self) -> bool {
         false
     }
 
-    /// A line that has left with a hit, or beside another one, and of which nobody was told. Asked after each of these.
+    /// A line that has left with a hit, or beside another one, and of which nobody was told. Asked
+    /// after each of these.
     fn left(&mut self) -> Option<Line> {
         None
     }
 
-    /// Whether it always has the lines that were asked for last, as many as it holds, where nothing belongs to a sequence. One pass then tells what it
-    /// misses there at any number of sizes.
+    /// Whether it always has the lines that were asked for last, as many as it holds, where nothing
+    /// belongs to a sequence. One pass then tells what it misses there at any number of sizes.
     fn is_recency(&self) -> bool {
         false
     }
@@ -199,12 +214,14 @@ pub trait Cache: Send {
         false
     }
 
-    /// When the line that is asked for now is asked for the next time; told before it is hit or missed, if it looks ahead.
+    /// When the line that is asked for now is asked for the next time; told before it is hit or
+    /// missed, if it looks ahead.
     #[inline]
     fn look_ahead(&mut self, _next: u32) {}
 
-    /// These lines are asked for one after the other, and each that was missed enters at once, in a cache that has room for so many lines. How
-    /// many were missed. If it looks ahead, `next` says of each when it is asked for the next time; else it is not looked at.
+    /// These lines are asked for one after the other, and each that was missed enters at once, in a
+    /// cache that has room for so many lines. How many were missed. If it looks ahead, `next` says
+    /// of each when it is asked for the next time; else it is not looked at.
     fn ask(&mut self, capacity: usize, asked: &[Line], next: &[u32]) -> u64 {
         let mut misses = 0;
         for (index, line) in asked.iter().copied().enumerate() {

@@ -1,4 +1,5 @@
-//! The contracts of a placement that drives can go from, and of one that keeps something for a power cut. Each has them or has not.
+//! The contracts of a placement that drives can go from, and of one that keeps something for a
+//! power cut. Each has them or has not.
 
 use crate::ids::DriveId;
 use crate::io::{RecoveryRead, Tag};
@@ -33,7 +34,8 @@ pub struct Replaced {
 pub struct Lost {
     /// How many blocks.
     pub blocks: u64,
-    /// Where they are, by address: all, or the first of them, at most so many runs ([`Lost::LISTED`]); fewer where looking for more takes long.
+    /// Where they are, by address: all, or the first of them, at most so many runs
+    /// ([`Lost::LISTED`]); fewer where looking for more takes long.
     pub extents: Vec<Extent>,
 }
 
@@ -41,7 +43,8 @@ impl Lost {
     /// Runs that are listed at most.
     pub const LISTED: usize = 100;
 
-    /// Sorts runs that do not overlap, makes one of those that continue each other, and leaves the first ones.
+    /// Sorts runs that do not overlap, makes one of those that continue each other, and leaves the
+    /// first ones.
     pub fn put_in_order(&mut self) {
         self.extents.sort_unstable_by_key(|extent| extent.start);
         self.extents.dedup_by(|next, before| {
@@ -55,7 +58,8 @@ impl Lost {
 
 /// What a placement that can lose drives knows of those that are gone.
 pub trait Redundant {
-    /// Each place that lacks what it should have, as its drive is gone: a seat of an array with parity, or a drive with copies.
+    /// Each place that lacks what it should have, as its drive is gone: a seat of an array with
+    /// parity, or a drive with copies.
     fn degraded(&self) -> Vec<Degraded>;
 
     /// What clients wrote and no drive tells any more. Empty if it keeps no account of that.
@@ -63,7 +67,8 @@ pub trait Redundant {
         Lost::default()
     }
 
-    /// How long drives have been rebuilt that do not have all, all together: they are not rebuilt yet, or never were, as another drive went or they did.
+    /// How long drives have been rebuilt that do not have all, all together: they are not rebuilt
+    /// yet, or never were, as another drive went or they did.
     fn rebuilding(&self) -> Duration {
         Duration::ZERO
     }
@@ -74,12 +79,13 @@ pub trait Persistent {
     /// What has to survive besides the drives; if the drives are enough, what makes recovery short.
     fn nvram(&self) -> &[u8];
 
-    /// What a write of its own, without the volume's data, puts on the drive. Empty if it makes no such writes.
+    /// What a write of its own, without the volume's data, puts on the drive. Empty if it makes no
+    /// such writes.
     fn content(&self, _tag: Tag) -> &[u8] {
         &[]
     }
 
-    /// The reads, one after another, by which the volume would come back if the power went at this instant. None if nothing has
-    /// to be read.
+    /// The reads, one after another, by which the volume would come back if the power went at this
+    /// instant. None if nothing has to be read.
     fn recovery(&self, _out: &mut Vec<RecoveryRead>) {}
 }

@@ -1,4 +1,5 @@
-//! Units that wait, in a circle by address, and the hand that goes round: what CSCAN, WOW and STOW have in common.
+//! Units that wait, in a circle by address, and the hand that goes round: what CSCAN, WOW and STOW
+//! have in common.
 
 use crate::contract::{Destage, Written};
 use crate::ids::Unit;

@@ -1,6 +1,7 @@
 //! CSCAN: the next unit by address goes, and after the last the first.
 //!
-//! The arm moves one way and seldom far. What is written often goes as soon as anything else. O(log n).
+//! The arm moves one way and seldom far. What is written often goes as soon as anything else. O(log
+//! n).
 
 use super::by_address::Circle;
 use super::settings::{KNOBS, PROMISE};

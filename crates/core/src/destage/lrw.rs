@@ -1,6 +1,7 @@
 //! LRW: the unit that was written last longest ago goes first.
 //!
-//! LRU for writes: what is written often stays, and takes the next write as well. Where a unit lies does not matter, so the arm wanders. O(1).
+//! LRU for writes: what is written often stays, and takes the next write as well. Where a unit lies
+//! does not matter, so the arm wanders. O(1).
 
 use super::settings::{KNOBS, PROMISE};
 use crate::contract::{Destage, Written};

@@ -1,4 +1,5 @@
-//! Write buffers: which unit of what is in one goes to the drives next. One file each, one line here.
+//! Write buffers: which unit of what is in one goes to the drives next. One file each, one line
+//! here.
 
 use crate::contract::Destage;
 use crate::registry::{ConfigError, DestageEnv, Kind, KindCard, Need, Spec};

@@ -1,4 +1,5 @@
-//! What is said of every write buffer: how large it is, how long an answer takes, and when what is in it goes to the drives.
+//! What is said of every write buffer: how large it is, how long an answer takes, and when what is
+//! in it goes to the drives.
 
 use crate::pages::{BLOCKS_OF_UNIT, Marks, PAGE, PAGE_BYTES};
 use crate::registry::{ConfigError, Knob, Knobs, Need};

@@ -1,23 +1,33 @@
-//! STOW: sequences wait in one circle and the rest in another; units go from one of both for a while, then from the other.
+//! STOW: sequences wait in one circle and the rest in another; units go from one of both for a
+//! while, then from the other.
 //!
-//! Where all wait in one circle, as with WOW, the hand comes through places with complete units of sequences, which go fast and leave the buffer empty, and then through
-//! places with a page here and there, which take long while the buffer fills. Here both wait apart, each by address with a hand of its own, and what is written once in a
-//! sequence takes no room from what is written again.
+//! Where all wait in one circle, as with WOW, the hand comes through places with complete units of
+//! sequences, which go fast and leave the buffer empty, and then through places with a page here
+//! and there, which take long while the buffer fills. Here both wait apart, each by address with a
+//! hand of its own, and what is written once in a sequence takes no room from what is written
+//! again.
 //!
-//! *From the paper* (its abstract; of the text nothing was at hand): the two queues, of sequences and of the rest; that their sizes adapt to the load all the time; that the
-//! order goes by address and by recency as WOW's does, whose rule the rest has here: written again is passed over once; that the rate of destages is to be steady, with the buffer neither empty
-//! nor full for long. *Taken as known of it, without a source at hand*: a desired size of the queue of sequences, and that units go from one queue for a while, so
-//! that a drive sees a train of near writes.
+//! *From the paper* (its abstract; of the text nothing was at hand): the two queues, of sequences
+//! and of the rest; that their sizes adapt to the load all the time; that the order goes by address
+//! and by recency as WOW's does, whose rule the rest has here: written again is passed over once;
+//! that the rate of destages is to be steady, with the buffer neither empty nor full for long.
+//! *Taken as known of it, without a source at hand*: a desired size of the queue of sequences, and
+//! that units go from one queue for a while, so that a drive sees a train of near writes.
 //!
 //! *Ours*, where the sources at hand say nothing:
 //!
-//! - A write belongs to a sequence as the memory tells sequences of writes. A unit is where its last write puts it. A sequence turns no bit on, as in WOW.
-//! - The turn is that of sequences until they have less than their desired size by `hysteresis_percent` of the buffer, and that of the rest until they have more by as much.
-//!   A queue that is empty has no turn.
-//! - A unit that is written again soon after it went says that its queue is too small: the desired size moves by a unit's pages. Soon is within the last
-//!   pages that went from this queue, a 32nd of the buffer. It must come back as what it went as; a unit that went out of turn, as all of it was there or somebody waited for
-//!   it, says nothing. One that could not be written, and waits again, did not go, and says nothing either.
-//! - The rate is that of all buffers: in proportion between two marks. What makes it steadier is the two queues.
+//! - A write belongs to a sequence as the memory tells sequences of writes. A unit is where its
+//!   last write puts it. A sequence turns no bit on, as in WOW.
+//! - The turn is that of sequences until they have less than their desired size by
+//!   `hysteresis_percent` of the buffer, and that of the rest until they have more by as much. A
+//!   queue that is empty has no turn.
+//! - A unit that is written again soon after it went says that its queue is too small: the desired
+//!   size moves by a unit's pages. Soon is within the last pages that went from this queue, a 32nd
+//!   of the buffer. It must come back as what it went as; a unit that went out of turn, as all of
+//!   it was there or somebody waited for it, says nothing. One that could not be written, and waits
+//!   again, did not go, and says nothing either.
+//! - The rate is that of all buffers: in proportion between two marks. What makes it steadier is
+//!   the two queues.
 //!
 //! O(log n), and amortised O(log n) for each unit that is passed over.
 
@@ -134,7 +144,8 @@ impl Stow {
         }
     }
 
-    /// A unit comes to a queue. If it went from there a moment ago, and did not fail, the queue is to be larger.
+    /// A unit comes to a queue. If it went from there a moment ago, and did not fail, the queue is
+    /// to be larger.
     fn came(&mut self, unit: Unit, queue: usize, failed: bool) {
         for from in [REST, SEQUENCES] {
             if self.last[from].forget(unit) && from == queue && !failed {
@@ -361,7 +372,8 @@ mod tests {
         /// Unit, whether it is of a sequence, its pages, whether it is to be passed over.
         units: Vec<(u64, bool, u64, bool)>,
         hands: [u64; 2],
-        /// Unit and pages of those that went, by queue; none in place of one that came back or went once more.
+        /// Unit and pages of those that went, by queue; none in place of one that came back or went
+        /// once more.
         gone: [Vec<(Option<u64>, u64)>; 2],
         sequences: bool,
         desired: i64,

@@ -1,8 +1,11 @@
-//! WOW: the next unit by address goes, but for those that were written again since the hand came by: these are passed over once.
+//! WOW: the next unit by address goes, but for those that were written again since the hand came
+//! by: these are passed over once.
 //!
-//! CSCAN with the bit of CLOCK. A unit comes with its bit off; a write of a page that it has turns it on, and the hand turns it off. A write of other pages of
-//! the unit turns nothing on, so that a sequence has no second life: the paper asks for more, that no sequential write turns it on, but who writes in sequence
-//! writes no page again. O(log n), and amortised O(log n) for each unit that is passed over.
+//! CSCAN with the bit of CLOCK. A unit comes with its bit off; a write of a page that it has turns
+//! it on, and the hand turns it off. A write of other pages of the unit turns nothing on, so that a
+//! sequence has no second life: the paper asks for more, that no sequential write turns it on, but
+//! who writes in sequence writes no page again. O(log n), and amortised O(log n) for each unit that
+//! is passed over.
 
 use super::by_address::Circle;
 use super::settings::{KNOBS, PROMISE};

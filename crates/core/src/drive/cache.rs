@@ -1,7 +1,8 @@
 //! The write cache of a drive: what its file says of it, and what a run sets.
 //!
-//! The words are those of [`WriteCache`]. `auto` takes what the drive's file says. A kind of drive says which words have an effect
-//! on its drives; any other word is refused with the reason, so that no setting is without effect.
+//! The words are those of [`WriteCache`]. `auto` takes what the drive's file says. A kind of drive
+//! says which words have an effect on its drives; any other word is refused with the reason, so
+//! that no setting is without effect.
 
 use serde::{Deserialize, Serialize};
 
@@ -41,8 +42,8 @@ impl From<CacheParameter> for WriteCache {
     }
 }
 
-/// The cache that the knob asks for. `allowed` are the words that have an effect, the drive's own first; `why` says why there are
-/// no others.
+/// The cache that the knob asks for. `allowed` are the words that have an effect, the drive's own
+/// first; `why` says why there are no others.
 ///
 /// # Errors
 /// It asks for another one.
@@ -63,8 +64,8 @@ pub(super) fn chosen(
     })
 }
 
-/// The cache of a drive whose times were measured. The times are those of the cache as it was, so no setting changes them: who
-/// knows how it was may say so if the file does not.
+/// The cache of a drive whose times were measured. The times are those of the cache as it was, so
+/// no setting changes them: who knows how it was may say so if the file does not.
 ///
 /// # Errors
 /// As [`chosen`].
@@ -87,7 +88,8 @@ pub(super) fn measured(
     }
 }
 
-/// What a power cut may lose on a drive of which nobody knows when it empties its cache: everything since the last flush.
+/// What a power cut may lose on a drive of which nobody knows when it empties its cache: everything
+/// since the last flush.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SinceFlush {
     cache: WriteCache,

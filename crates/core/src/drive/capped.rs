@@ -1,24 +1,28 @@
-//! A volume with limits: so many commands and so many bytes a second, with credits for bursts, as cloud providers sell them.
+//! A volume with limits: so many commands and so many bytes a second, with credits for bursts, as
+//! cloud providers sell them.
 //!
-//! Two token buckets, one of I/Os and one of bytes. Both fill at the baseline rate up to `credits`, and every command takes
-//! its cost out of both: one I/O for each `io_kib_max` KiB begun, and its bytes. While there are credits, commands
-//! follow each other at the burst rate at most; without them, at the baseline rate. A volume without a burst rate saves
-//! nothing up: it never exceeds the baseline. An idle time is credited, but not beyond `credits`.
+//! Two token buckets, one of I/Os and one of bytes. Both fill at the baseline rate up to `credits`,
+//! and every command takes its cost out of both: one I/O for each `io_kib_max` KiB begun, and its
+//! bytes. While there are credits, commands follow each other at the burst rate at most; without
+//! them, at the baseline rate. A volume without a burst rate saves nothing up: it never exceeds the
+//! baseline. An idle time is credited, but not beyond `credits`.
 //!
-//! Source: *Amazon EBS General Purpose SSD volumes* (Amazon EBS User Guide): gp2 has a bucket of 5.4 million I/O
-//! credits, filled at 3 a second and GiB, and bursts to 3,000 IOPS; gp3 has flat rates; of st1 and sc1 the bucket holds
-//! bytes. An I/O of up to 256 KiB counts as one. *Managed disk bursting* (Microsoft Azure documentation): a bucket each
-//! of I/Os and of bytes, full at first, enough for thirty minutes.
-//! The bucket as an algorithm: Turner, "New directions in communications", IEEE Communications Magazine 1986.
+//! Source: *Amazon EBS General Purpose SSD volumes* (Amazon EBS User Guide): gp2 has a bucket of
+//! 5.4 million I/O credits, filled at 3 a second and GiB, and bursts to 3,000 IOPS; gp3 has flat
+//! rates; of st1 and sc1 the bucket holds bytes. An I/O of up to 256 KiB counts as one. *Managed
+//! disk bursting* (Microsoft Azure documentation): a bucket each of I/Os and of bytes, full at
+//! first, enough for thirty minutes. The bucket as an algorithm: Turner, "New directions in
+//! communications", IEEE Communications Magazine 1986.
 //!
-//! **Several at a time.** Such a volume answers after `latency_ms` however many commands are outstanding, but a drive here
-//! works on one at a time. So a command takes `latency_ms` divided by the number outstanding, or what the buckets
-//! make it wait, whichever is more: a closed load of n has the throughput min(n / latency, limit), as it should. Responses
-//! that single commands of a burst see are averages. The number outstanding is found as in [`super::empirical`].
+//! **Several at a time.** Such a volume answers after `latency_ms` however many commands are
+//! outstanding, but a drive here works on one at a time. So a command takes `latency_ms` divided by
+//! the number outstanding, or what the buckets make it wait, whichever is more: a closed load of n
+//! has the throughput min(n / latency, limit), as it should. Responses that single commands of a
+//! burst see are averages. The number outstanding is found as in [`super::empirical`].
 //!
-//! **Cache.** A file may say in `cache` whether a write that was answered is safe. The latency is that of answered writes, so
-//! nothing more is charged for a write with force unit access; a flush takes the latency.
-//! O(1) a command, in whole numbers.
+//! **Cache.** A file may say in `cache` whether a write that was answered is safe. The latency is
+//! that of answered writes, so nothing more is charged for a write with force unit access; a flush
+//! takes the latency. O(1) a command, in whole numbers.
 
 use serde::{Deserialize, Serialize};
 
@@ -142,7 +146,8 @@ const RATE_MAX: f64 = 1e8;
 const CREDITS_MAX: f64 = 1e12;
 /// Tokens of one I/O: rates are kept to a thousandth of an I/O a second.
 const IO_TOKENS: u64 = 1_000;
-/// Tokens are counted in billionths, so that a rate per second is a whole number of them per nanosecond.
+/// Tokens are counted in billionths, so that a rate per second is a whole number of them per
+/// nanosecond.
 const NANO: u128 = 1_000_000_000;
 
 /// One limit, checked: tokens a second, and the bucket's size in billionths of a token.
@@ -288,7 +293,8 @@ struct CappedDrive {
 }
 
 impl CappedDrive {
-    /// What a command takes out of the buckets: tokens of I/Os, and bytes. Flushes and discards move no data and are not counted.
+    /// What a command takes out of the buckets: tokens of I/Os, and bytes. Flushes and discards
+    /// move no data and are not counted.
     fn tokens(&self, command: &Command) -> [u64; 2] {
         match command.op {
             Op::Read | Op::Write => {
@@ -345,7 +351,8 @@ impl Drive for CappedDrive {
         self.ended = Some(now);
     }
 
-    /// The limits are the volume's, and stay what they are: a command that had to wait for them may take no longer at all.
+    /// The limits are the volume's, and stay what they are: a command that had to wait for them may
+    /// take no longer at all.
     fn lengthened(&self, took: Duration, factor: u32, extra: Duration) -> Duration {
         let alone = self.volume.latency.0.saturating_mul(factor.into());
         let slow = alone.saturating_add(extra.0).div_ceil(self.share);
@@ -395,7 +402,8 @@ mod tests {
         CappedBlueprint::read(&text.parse().unwrap(), &knobs)
     }
 
-    /// Microseconds that each of so many reads takes, one right behind the other, with so many outstanding.
+    /// Microseconds that each of so many reads takes, one right behind the other, with so many
+    /// outstanding.
     fn times(text: &str, full: f64, outstanding: u64, lengths: &[u64]) -> Vec<u64> {
         let mut drive = blueprint(text, full).unwrap().drive();
         let mut now = Instant::ZERO;
@@ -420,7 +428,8 @@ mod tests {
 
     #[test]
     fn alone_it_takes_the_latency_until_credits_end() {
-        // 4 ms earn 0.4 of the credit that each command costs: 5 credits last for 8 commands, then 10 ms each.
+        // 4 ms earn 0.4 of the credit that each command costs: 5 credits last for 8 commands, then
+        // 10 ms each.
         let found = times(SMALL, 1.0, 1, &[1; 11]);
         assert_eq!(found[..8], [4_000; 8]);
         assert_eq!(found[8..], [8_000, 10_000, 10_000]);
@@ -428,7 +437,8 @@ mod tests {
 
     #[test]
     fn a_burst_goes_at_its_rate_then_at_the_baseline() {
-        // The first finds the drive idle. 16 outstanding: 0.25 ms each by latency, 1 ms by the burst rate.
+        // The first finds the drive idle. 16 outstanding: 0.25 ms each by latency, 1 ms by the
+        // burst rate.
         let found = times(SMALL, 1.0, 16, &[1; 9]);
         assert_eq!(
             found,

@@ -1,25 +1,31 @@
-//! A drive that takes as long as a trace measured: service times are drawn from tables of quantiles.
+//! A drive that takes as long as a trace measured: service times are drawn from tables of
+//! quantiles.
 //!
-//! For devices that are no disks, or of which only times are known. The file has one table per direction, size and number of
-//! commands outstanding; a command takes the first table whose `blocks` and `outstanding` are not below its own, draws a
-//! share between 0 and 1, and interpolates between the quantiles on both sides of it. A command longer than all
-//! tables takes the longest one's time in proportion to its length; more outstanding commands than in any table take the
-//! last one's.
+//! For devices that are no disks, or of which only times are known. The file has one table per
+//! direction, size and number of commands outstanding; a command takes the first table whose
+//! `blocks` and `outstanding` are not below its own, draws a share between 0 and 1, and
+//! interpolates between the quantiles on both sides of it. A command longer than all tables takes
+//! the longest one's time in proportion to its length; more outstanding commands than in any table
+//! take the last one's.
 //!
-//! **Several at a time.** A flash device serves many commands together, but a drive here works on one at a time. So the
-//! tables hold *effective times per command*: the measured time from issue to completion, divided by the number that was
-//! outstanding at issue, the command itself counted. Then a closed load of n gets the measured throughput, and by Little's law
-//! the measured mean response. What is lost: the spread of single responses under load, since a response here is a
-//! sum of n draws, and that of n draws is narrower than that of one. Tails are those of the device for
-//! `outstanding = 1` only.
+//! **Several at a time.** A flash device serves many commands together, but a drive here works on
+//! one at a time. So the tables hold *effective times per command*: the measured time from issue to
+//! completion, divided by the number that was outstanding at issue, the command itself counted.
+//! Then a closed load of n gets the measured throughput, and by Little's law the measured mean
+//! response. What is lost: the spread of single responses under load, since a response here is a
+//! sum of n draws, and that of n draws is narrower than that of one. Tails are those of the device
+//! for `outstanding = 1` only.
 //!
-//! The number outstanding is the one just before the previous completion, if the drive has been busy since, and else 1. By level
-//! crossing (the same number of steps from n to n + 1 as back) it has the distribution of the number at issue, the command counted.
+//! The number outstanding is the one just before the previous completion, if the drive has been
+//! busy since, and else 1. By level crossing (the same number of steps from n to n + 1 as back) it
+//! has the distribution of the number at issue, the command counted.
 //!
-//! **Cache.** A file may say in `cache` which cache the times were measured with. A flush takes `flush_ms`. A write with force
-//! unit access takes the time of a write, and if the cache is volatile or not known, that of a flush.
+//! **Cache.** A file may say in `cache` which cache the times were measured with. A flush takes
+//! `flush_ms`. A write with force unit access takes the time of a write, and if the cache is
+//! volatile or not known, that of a flush.
 //!
-//! Draws come from a stream of the run's seed, one for each drive of an array. O(log of the tables) a command.
+//! Draws come from a stream of the run's seed, one for each drive of an array. O(log of the tables)
+//! a command.
 
 use std::sync::Arc;
 
@@ -74,7 +80,8 @@ pub struct Bin {
     pub blocks: u64,
     /// Commands outstanding at most, the command itself counted.
     pub outstanding: u64,
-    /// Quantiles of the effective time per command: `[share, milliseconds]`, from share 0 to share 1.
+    /// Quantiles of the effective time per command: `[share, milliseconds]`, from share 0 to share
+    /// 1.
     pub quantiles: Vec<(f64, f64)>,
     /// How many times were measured.
     #[serde(default)]
@@ -169,7 +176,8 @@ impl EmpiricalParameters {
 
 /// The longest service time that a file may hold, in milliseconds.
 const MS_MAX: f64 = 1e7;
-/// The longest time that any command may take, in milliseconds: 317 years. A run may last 219, and time is counted up to 584.
+/// The longest time that any command may take, in milliseconds: 317 years. A run may last 219, and
+/// time is counted up to 584.
 const SERVICE_MS_MAX: f64 = 1e13;
 
 fn check_ms(key: &str, ms: f64) -> Result<(), ConfigError> {

@@ -1,8 +1,10 @@
-//! How a drive's file becomes parameters: TOML into a struct, refusing what the struct does not know.
+//! How a drive's file becomes parameters: TOML into a struct, refusing what the struct does not
+//! know.
 //!
-//! serde asks for a type at every place of the file. This deserializer answers with what stands there, or with an error that
-//! names the place, the value and what is allowed in words of ours; a parser's own messages speak of its types. The keys of a
-//! table and the words of a choice come from the structs themselves, so messages cannot fall out of step with them.
+//! serde asks for a type at every place of the file. This deserializer answers with what stands
+//! there, or with an error that names the place, the value and what is allowed in words of ours; a
+//! parser's own messages speak of its types. The keys of a table and the words of a choice come
+//! from the structs themselves, so messages cannot fall out of step with them.
 
 use std::fmt;
 
@@ -18,14 +20,16 @@ use crate::registry::ConfigError;
 /// Reads a drive's file as a `T`.
 ///
 /// # Errors
-/// A key that `T` does not have, one that is missing, or a value that is not allowed there: the first such place.
+/// A key that `T` does not have, one that is missing, or a value that is not allowed there: the
+/// first such place.
 pub(super) fn read<T: DeserializeOwned>(table: &toml::Table) -> Result<T, ConfigError> {
     let root = Value::Table(table.clone());
     T::deserialize(Node(&root)).map_err(|refusal| ConfigError::from(refusal).of_file())
 }
 
-/// Reads a drive's file as a `T` and checks it. Types know less of a whole number than checks do: one that its type refuses is told with what the check of its key
-/// allows, which says that of the least and of the greatest number of the type.
+/// Reads a drive's file as a `T` and checks it. Types know less of a whole number than checks do:
+/// one that its type refuses is told with what the check of its key allows, which says that of the
+/// least and of the greatest number of the type.
 ///
 /// # Errors
 /// As [`read`], and what `check` says.
@@ -264,7 +268,8 @@ impl<'de> MapAccess<'de> for Entries<'_> {
 /// Why a file is refused, and at which place of it.
 #[derive(Debug)]
 struct Refusal {
-    /// Keys and numbers that lead to the place, such as `zones[0].cylinders`; empty for the whole file.
+    /// Keys and numbers that lead to the place, such as `zones[0].cylinders`; empty for the whole
+    /// file.
     place: String,
     what: What,
     /// The greatest whole number of the type there, if it is one that the type refuses.
@@ -346,7 +351,8 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// What structs refuse by themselves. All but missing fields, and choices that are tables, were found before.
+/// What structs refuse by themselves. All but missing fields, and choices that are tables, were
+/// found before.
 impl de::Error for Refusal {
     fn custom<T: fmt::Display>(message: T) -> Refusal {
         Refusal::value("not allowed", &message.to_string())

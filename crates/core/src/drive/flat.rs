@@ -1,8 +1,9 @@
 //! What drives without mechanics have in common: every place is as near as every other.
 //!
-//! They have one cylinder, cut into tracks of at most [`TRACK_SLOTS`] slots, so that placements that search for free slots work
-//! over them. Their oracle has no arm: every position costs nothing, and every command takes the same service time. O(1), but for
-//! a free slot O(tracks without one).
+//! They have one cylinder, cut into tracks of at most [`TRACK_SLOTS`] slots, so that placements
+//! that search for free slots work over them. Their oracle has no arm: every position costs
+//! nothing, and every command takes the same service time. O(1), but for a free slot O(tracks
+//! without one).
 
 use crate::contract::Oracle;
 use crate::freemap::{FreeMap, Room, Span, Tracks, Uncountable};

@@ -1,7 +1,7 @@
 //! Drives: kinds of models, the catalog of named drives, and the oracles that schedulers see.
 //!
-//! A kind is a file here and a line in [`KINDS`]; a named drive is a TOML file in `catalog/` and a line in
-//! [`CATALOG`]; an oracle is a file in `oracle/` and a line in [`oracle::TABLE`].
+//! A kind is a file here and a line in [`KINDS`]; a named drive is a TOML file in `catalog/` and a
+//! line in [`CATALOG`]; an oracle is a file in `oracle/` and a line in [`oracle::TABLE`].
 
 use crate::contract::Blueprint;
 use crate::measure::Measure;
@@ -95,8 +95,8 @@ impl Entry {
         own.is_some_and(|own| own.name == kind.name)
     }
 
-    /// The year in which it was first sold, if its file tells. A disk that stands for that of one study tells none, and is taken only
-    /// where it is named.
+    /// The year in which it was first sold, if its file tells. A disk that stands for that of one
+    /// study tells none, and is taken only where it is named.
     pub fn year(&self) -> Option<u32> {
         let table: toml::Table = self.text.parse().ok()?;
         table.get("year")?.as_integer()?.try_into().ok()
@@ -143,7 +143,8 @@ pub fn catalog_text(name: &str) -> Result<&'static str, ConfigError> {
 /// Reads a drive's file: `name` is for messages, `knobs` are settings on top of it.
 ///
 /// # Errors
-/// Not TOML, an unknown kind or key, a value that is not allowed, parameters that contradict each other.
+/// Not TOML, an unknown kind or key, a value that is not allowed, parameters that contradict each
+/// other.
 pub fn read(
     name: &str,
     text: &str,

@@ -1,23 +1,28 @@
-//! Protection information: a guard and a tag that a drive keeps beside each sector, in one atom with its data.
+//! Protection information: a guard and a tag that a drive keeps beside each sector, in one atom
+//! with its data.
 //!
-//! A sector has 520 bytes: 512 of data, a checksum of these (the guard), and the address that they were written for (the reference tag).
-//! The drive writes all of them at once and looks at them with each read. So a sector that rotted, or that a write to another address
-//! has overwritten, is not passed on as if it were sound: the read fails with
-//! [`Failure::Medium`](crate::op::Failure::Medium). That is the name for it because who hears it has the same to do: the place is
-//! bad, others are as good as before, and writing there mends it. [`MEASURES`](crate::fault::MEASURES) count such reads apart.
+//! A sector has 520 bytes: 512 of data, a checksum of these (the guard), and the address that they
+//! were written for (the reference tag). The drive writes all of them at once and looks at them
+//! with each read. So a sector that rotted, or that a write to another address has overwritten, is
+//! not passed on as if it were sound: the read fails with
+//! [`Failure::Medium`](crate::op::Failure::Medium). That is the name for it because who hears it
+//! has the same to do: the place is bad, others are as good as before, and writing there mends it.
+//! [`MEASURES`](crate::fault::MEASURES) count such reads apart.
 //!
-//! What is not seen: a write that was lost, one that went elsewhere, at the place that it did not reach, and sectors that a torn write did
-//! not reach. There the older sector is sound, with the right tag.
+//! What is not seen: a write that was lost, one that went elsewhere, at the place that it did not
+//! reach, and sectors that a torn write did not reach. There the older sector is sound, with the
+//! right tag.
 //!
-//! Source: T10, SBC-3, protection information of type 1. Departures: the sectors hold 512 bytes for their users and take no longer, and
-//! nothing is checked on the way from the host (DIX), since no fault happens there.
+//! Source: T10, SBC-3, protection information of type 1. Departures: the sectors hold 512 bytes for
+//! their users and take no longer, and nothing is checked on the way from the host (DIX), since no
+//! fault happens there.
 
 use crate::contract::Faults;
 use crate::ids::DriveId;
 use crate::registry::{ConfigError, Knob, KnobValue, Knobs};
 
-/// The knob of the kinds of drives that may have it: disks, and drives of which only times are known. A drive without a medium has no
-/// sectors, and what keeps a cloud volume is not told.
+/// The knob of the kinds of drives that may have it: disks, and drives of which only times are
+/// known. A drive without a medium has no sectors, and what keeps a cloud volume is not told.
 pub(crate) const PROTECTION: Knob = Knob::choice(
     "protection",
     "off",

@@ -1,17 +1,20 @@
-//! A drive that holds several commands and sorts them itself (native or tagged command queueing), around one that does them one by
-//! one.
+//! A drive that holds several commands and sorts them itself (native or tagged command queueing),
+//! around one that does them one by one.
 //!
-//! The firmware is a scheduler of the table with the drive's own exact oracle. It chooses as soon as a command ends, among those that it
-//! has then, and starts at once what finds it idle. What is no read or write (flush, discard, a movement of the arm that the host wants)
-//! keeps its place: it waits for all that came before, and all that comes later waits for it, as a flush in the ATA command set
-//! is not queued. Time in the drive's queue is no part of a command's cost.
+//! The firmware is a scheduler of the table with the drive's own exact oracle. It chooses as soon
+//! as a command ends, among those that it has then, and starts at once what finds it idle. What is
+//! no read or write (flush, discard, a movement of the arm that the host wants) keeps its place: it
+//! waits for all that came before, and all that comes later waits for it, as a flush in the ATA
+//! command set is not queued. Time in the drive's queue is no part of a command's cost.
 //!
-//! It chooses the places of range writes: a command comes with what it offers, waits among the others, and its completion says where it
-//! has landed. Who sends it leaves out what others have taken before; that those which the drive has do not overlap is its own affair, by the
-//! table and the rule that all have ([`Offers`]). Around a drive with zones it chooses among their pointers.
+//! It chooses the places of range writes: a command comes with what it offers, waits among the
+//! others, and its completion says where it has landed. Who sends it leaves out what others have
+//! taken before; that those which the drive has do not overlap is its own affair, by the table and
+//! the rule that all have ([`Offers`]). Around a drive with zones it chooses among their pointers.
 //!
-//! What a host can know of such a drive is less ([`HostOracle`]): which commands it sent, and which have ended. Source: Serial ATA
-//! revision 3.x, native command queueing, 32 commands. O(depth) memory; a command costs what its scheduler costs.
+//! What a host can know of such a drive is less ([`HostOracle`]): which commands it sent, and which
+//! have ended. Source: Serial ATA revision 3.x, native command queueing, 32 commands. O(depth)
+//! memory; a command costs what its scheduler costs.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -41,7 +44,8 @@ pub const DEPTH_MAX: i64 = 256;
 /// The knob of a drive that says how many commands it holds.
 pub const DEPTH_KNOB: &str = "queue_depth";
 
-/// How a drive sorts unless something else is said: what its buffer has first, then by positioning time, and nobody starves.
+/// How a drive sorts unless something else is said: what its buffer has first, then by positioning
+/// time, and nobody starves.
 pub const SCHED_DEFAULT: &str = "hits_first:base=aged_satf";
 
 /// The knob of a drive that says how it sorts them.
@@ -53,8 +57,9 @@ pub const SCHED_KNOB: Knob = Knob::text(
     "queue_depth above 1: how the drive sorts them",
 );
 
-/// What can be set of a drive: the knobs of its kind, where a file says how many commands its drive holds with that as the default.
-/// Kinds whose drives work on several commands at a time sort none, and read the key by themselves.
+/// What can be set of a drive: the knobs of its kind, where a file says how many commands its drive
+/// holds with that as the default. Kinds whose drives work on several commands at a time sort none,
+/// and read the key by themselves.
 pub(super) fn knobs(kind: &[Knob], file: &toml::Table) -> Vec<Knob> {
     let sorts = kind.iter().any(|knob| knob.name == SCHED_KNOB.name);
     let own = file.get(DEPTH_KNOB).and_then(toml::Value::as_integer);
@@ -217,7 +222,8 @@ struct QueuedDrive {
     sequence: u64,
     /// Range writes that it has, and what they have taken.
     offers: Offers,
-    /// What commands offer that came and are not among those that are sorted, and how many completions of range writes there were then.
+    /// What commands offer that came and are not among those that are sorted, and how many
+    /// completions of range writes there were then.
     comes: Vec<(IoId, Arc<Offer>, u64)>,
     /// Range writes with nothing left, which are to be told.
     exhausted: VecDeque<DriveDone>,
@@ -281,7 +287,8 @@ impl QueuedDrive {
         self.drive.submit(now, command);
     }
 
-    /// A read or write starts that the firmware has chosen, a range write at this block of what it offers.
+    /// A read or write starts that the firmware has chosen, a range write at this block of what it
+    /// offers.
     fn start_chosen(&mut self, now: Instant, id: IoId, at: Option<Pba>) {
         let (io, command) = self.held[id.index()];
         let mut command = command;
@@ -481,9 +488,10 @@ impl Drive for QueuedDrive {
 
 /// What a host knows of a drive that sorts by itself: the truth as of the last command that ended.
 ///
-/// It is told which commands were sent, in an order that the drive need not keep. When one ends, the host knows that the drive has done
-/// it just now, since the end of the one before or since it was sent, whichever is later. So the host knows where the arm was at that
-/// instant. What the drive does now and does next is not known: prices hold as if it did nothing more.
+/// It is told which commands were sent, in an order that the drive need not keep. When one ends,
+/// the host knows that the drive has done it just now, since the end of the one before or since it
+/// was sent, whichever is later. So the host knows where the arm was at that instant. What the
+/// drive does now and does next is not known: prices hold as if it did nothing more.
 struct HostOracle<O: ?Sized> {
     truth: Box<O>,
     /// Commands that the drive has, and when they were sent.

@@ -1,20 +1,25 @@
-//! A drive with zones that are written in order (a host-managed zoned disk, flash with zoned namespaces), around one that is written
-//! anywhere.
+//! A drive with zones that are written in order (a host-managed zoned disk, flash with zoned
+//! namespaces), around one that is written anywhere.
 //!
-//! The drive holds its host to the rules of [`Zones`]: a write begins at its zone's pointer, or fails as
-//! [`Failure::Zone`] and nothing is written; reads are served anywhere; a discard resets the zones that it covers, waits for writes there
-//! that are under way, and takes [`RESET`] for each that holds something, beside what the drive takes for the discard. Of zones that it
-//! covers in part, a discard says only that these blocks are needed no more: their pointers stay. What is refused takes [`REFUSED`].
+//! The drive holds its host to the rules of [`Zones`]: a write begins at its zone's pointer, or
+//! fails as [`Failure::Zone`] and nothing is written; reads are served anywhere; a discard resets
+//! the zones that it covers, waits for writes there that are under way, and takes [`RESET`] for
+//! each that holds something, beside what the drive takes for the discard. Of zones that it covers
+//! in part, a discard says only that these blocks are needed no more: their pointers stay. What is
+//! refused takes [`REFUSED`].
 //!
-//! A range write is an *append*: it goes to the pointer of a zone, in one piece. Flash chooses the zone by itself: of those whose pointer lies in
-//! what is offered, the one with the fewest writes under way, and of equals the lowest. Several go on at a time and end in any order, so its
-//! host learns the address from the completion. On a disk the heads decide: whoever resolves range writes (the host, or a
-//! [queue](super::queued) around the drive) asks which pointer comes first, and the drive gets a write that begins there.
+//! A range write is an *append*: it goes to the pointer of a zone, in one piece. Flash chooses the
+//! zone by itself: of those whose pointer lies in what is offered, the one with the fewest writes
+//! under way, and of equals the lowest. Several go on at a time and end in any order, so its host
+//! learns the address from the completion. On a disk the heads decide: whoever resolves range
+//! writes (the host, or a [queue](super::queued) around the drive) asks which pointer comes first,
+//! and the drive gets a write that begins there.
 //!
-//! A write that fails on the medium leaves its zone read-only for good, with all writes of it that have begun: where they ended is not known
-//! beyond doubt, and the drive has no spare place left there. Faults happen below the zones.
-//! Blocks behind the last whole zone are not addressed. Sources: as of [`Zones`]. O(1) a command, O(zones offered) a range write at
-//! worst, O(depth) for one that ends.
+//! A write that fails on the medium leaves its zone read-only for good, with all writes of it that
+//! have begun: where they ended is not known beyond doubt, and the drive has no spare place left
+//! there. Faults happen below the zones. Blocks behind the last whole zone are not addressed.
+//! Sources: as of [`Zones`]. O(1) a command, O(zones offered) a range write at worst, O(depth) for
+//! one that ends.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -607,7 +612,8 @@ mod tests {
         assert_eq!(does(Op::Write, 10, 1), (100, ZONE));
         assert_eq!(does(Op::Read, 90, 10), (500, Status::Done));
         assert_eq!(does(Op::Write, 3, 7), (500, Status::Done));
-        // A part of a zone is not reset, what is empty takes no reset, and each that holds something takes one.
+        // A part of a zone is not reset, what is empty takes no reset, and each that holds
+        // something takes one.
         assert_eq!(does(Op::Discard, 11, 9), (500, Status::Done));
         assert_eq!(does(Op::Write, 10, 1), (100, ZONE));
         assert_eq!(does(Op::Discard, 20, 80), (500, Status::Done));

@@ -1,7 +1,7 @@
 //! Which blocks a write buffer has: a table in NVRAM, beside the bytes of these blocks.
 //!
-//! After a power cut the buffer goes on with what the table says. So an entry is there before the write that it is of is answered, and goes when what it
-//! is of is on the medium.
+//! After a power cut the buffer goes on with what the table says. So an entry is there before the
+//! write that it is of is answered, and goes when what it is of is on the medium.
 //!
 //! ```text
 //! 0     head        prelude (sequence = 0) | blocks of the volume 8 | pages that the buffer has room for 8
@@ -11,8 +11,10 @@
 //! word  page
 //! ```
 //!
-//! All that is asked of the memory is that an aligned word of eight bytes is written whole or not at all. The first word of an entry is written last and commits it; of one
-//! that nobody uses it is the only word that counts. No page has two entries. The table grows as it is needed and never shrinks: an entry for each page that is taken.
+//! All that is asked of the memory is that an aligned word of eight bytes is written whole or not
+//! at all. The first word of an entry is written last and commits it; of one that nobody uses it is
+//! the only word that counts. No page has two entries. The table grows as it is needed and never
+//! shrinks: an entry for each page that is taken.
 //!
 //! The words are ours. O(1) for each change of a page.
 
@@ -240,7 +242,8 @@ impl BufferTable {
     }
 }
 
-/// What an entry says. Its checksum is right, so this was written so: not above this volume, if it cannot be.
+/// What an entry says. Its checksum is right, so this was written so: not above this volume, if it
+/// cannot be.
 fn kept(low: u64, page: u64, of: &Whose, index: Index) -> Result<Kept, Damage> {
     let at = |fault: Fault| Err(fault.at(DamageAt::Nvram(index.at())));
     let last = of.blocks.div_ceil(of.page).saturating_sub(1);
@@ -341,7 +344,8 @@ mod tests {
         assert!(there.len() > 2 * UNIT, "it has grown: {cuts}");
     }
 
-    /// The second word of an unused entry does not count: it is of an entry that no power cut has committed.
+    /// The second word of an unused entry does not count: it is of an entry that no power cut has
+    /// committed.
     #[test]
     fn a_bit_that_changes_is_seen_where_it_counts() {
         let mut table = BufferTable::new(&OF, 9);

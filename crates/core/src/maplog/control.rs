@@ -1,4 +1,5 @@
-//! Control blocks: what a log is of, how it is laid out, and how far it has come, in two places that are written in turns.
+//! Control blocks: what a log is of, how it is laid out, and how far it has come, in two places
+//! that are written in turns.
 //!
 //! ```text
 //! prelude (sequence = ordinal of the control block)
@@ -7,12 +8,14 @@
 //! 128 begins of portions, the oldest first: block 8 | sequence 8
 //! ```
 //!
-//! flags: 1, the map was empty when the log began; 2, one drive alone has all of the log, of those that are to have it
+//! flags: 1, the map was empty when the log began; 2, one drive alone has all of the log, of those
+//! that are to have it
 //!
-//! In the place of one lies a mark (a prelude, of another magic word) where a drive was set aside: no control block that is not younger
-//! counts there.
+//! In the place of one lies a mark (a prelude, of another magic word) where a drive was set aside:
+//! no control block that is not younger counts there.
 //!
-//! The same bytes lie in NVRAM, and at both ends of a region on a drive. A block may tear: the other one still holds.
+//! The same bytes lie in NVRAM, and at both ends of a region on a drive. A block may tear: the
+//! other one still holds.
 
 use super::Geometry;
 use super::cursor::{LogCursor, Start};

@@ -1,7 +1,9 @@
-//! Which copies are current, of volumes whose copies lie at fixed places: a table in NVRAM of what is not settled.
+//! Which copies are current, of volumes whose copies lie at fixed places: a table in NVRAM of what
+//! is not settled.
 //!
-//! Nothing of such a volume has to be found again, but two things have to be known after a power cut: which copies were
-//! delayed and are stale, and of which chunks a write was under way, so that their copies may differ.
+//! Nothing of such a volume has to be found again, but two things have to be known after a power
+//! cut: which copies were delayed and are stale, and of which chunks a write was under way, so that
+//! their copies may differ.
 //!
 //! ```text
 //! 0     head        prelude (sequence = 0) | chunks 4 | slots 4 | chunks in a unit 4 | columns 2 | copies 1 | 0
@@ -11,25 +13,29 @@
 //!       | a write is under way 1 | checksum 15, of the volume and the other bits
 //! ```
 //!
-//! A volume of 16 copies uses all 16 bits between the lower half of the chunk and bit 48. One of fewer copies has the rest for the chunk,
-//! so that a mirror of two numbers 2^46 chunks ([`chunks_max`]). Whatever the volume's size, a change is one word. If 32 bits number its
-//! chunks, these bits are zeros, as in all tables of earlier releases. If they do not, the head is another one, with a magic word of its own,
-//! which earlier releases refuse:
+//! A volume of 16 copies uses all 16 bits between the lower half of the chunk and bit 48. One of
+//! fewer copies has the rest for the chunk, so that a mirror of two numbers 2^46 chunks
+//! ([`chunks_max`]). Whatever the volume's size, a change is one word. If 32 bits number its
+//! chunks, these bits are zeros, as in all tables of earlier releases. If they do not, the head is
+//! another one, with a magic word of its own, which earlier releases refuse:
 //!
 //! ```text
 //! 0     head        prelude (sequence = 0) | chunks 8 | chunks in a unit 4 | columns 2 | copies 1 | copies of a chunk on one drive 1
 //! ```
 //!
-//! All that is asked of the memory is that an aligned word of eight bytes is written whole or not at all: each change of an
-//! entry is one word. An entry that nobody uses has a checksum too, so that any one or two bits that change in a word are seen.
+//! All that is asked of the memory is that an aligned word of eight bytes is written whole or not
+//! at all: each change of an entry is one word. An entry that nobody uses has a checksum too, so
+//! that any one or two bits that change in a word are seen.
 //!
-//! The table grows as it is needed and never shrinks: its length is what was needed at most. That is an entry for each
-//! chunk with delayed copies, at most as many as the buffer holds, for each whose delayed copies are under way or could not
-//! be written, and for each of the writes under way. While a drive is gone, each chunk that is written keeps its entry. It begins with room for [`UNIT`] entries.
+//! The table grows as it is needed and never shrinks: its length is what was needed at most. That
+//! is an entry for each chunk with delayed copies, at most as many as the buffer holds, for each
+//! whose delayed copies are under way or could not be written, and for each of the writes under
+//! way. While a drive is gone, each chunk that is written keeps its entry. It begins with room for
+//! [`UNIT`] entries.
 //!
-//! Source: Yu and others, "Trading capacity for performance in a disk array", OSDI 2000, section 3.4: a table of delayed
-//! writes in NVRAM, some 10,000 entries that say no more than where a current copy is. The words are ours, and that a write
-//! under way is noted.
+//! Source: Yu and others, "Trading capacity for performance in a disk array", OSDI 2000, section
+//! 3.4: a table of delayed writes in NVRAM, some 10,000 entries that say no more than where a
+//! current copy is. The words are ours, and that a write under way is noted.
 
 use std::num::NonZeroU32;
 
@@ -75,7 +81,8 @@ impl Chunk {
     }
 }
 
-/// Chunks that a volume with so many copies of each may have: what the bits of a word number that no copy needs.
+/// Chunks that a volume with so many copies of each may have: what the bits of a word number that
+/// no copy needs.
 pub fn chunks_max(copies: u8) -> u64 {
     1 << (CHUNK_BITS - u32::from(copies))
 }
@@ -171,7 +178,8 @@ pub struct Unsettled {
     pub writing: bool,
 }
 
-/// Where an entry is in the table, counted from 1, so that who has none needs no more memory than who has one.
+/// Where an entry is in the table, counted from 1, so that who has none needs no more memory than
+/// who has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Index(NonZeroU32);
 
@@ -194,7 +202,8 @@ impl CopiesTable {
     /// Of a volume whose copies are all current.
     ///
     /// # Panics
-    /// It has more copies than an entry can tell apart, or more chunks than are numbered beside them.
+    /// It has more copies than an entry can tell apart, or more chunks than are numbered beside
+    /// them.
     pub fn new(of: &Striped) -> CopiesTable {
         assert!(of.copies <= COPIES_MAX, "{} copies", of.copies);
         assert!(of.chunks <= chunks_max(of.copies), "{} chunks", of.chunks);

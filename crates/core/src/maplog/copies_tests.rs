@@ -1,4 +1,5 @@
-//! The table of current copies: what was stored is found again after a power cut between any two words, and damage is told.
+//! The table of current copies: what was stored is found again after a power cut between any two
+//! words, and damage is told.
 
 use std::collections::BTreeMap;
 
@@ -44,8 +45,8 @@ fn expected(model: &Model) -> Vec<Unsettled> {
     model.values().map(|(_, entry)| *entry).collect()
 }
 
-/// A chunk, one of so many at the beginning of a volume or as many at its end; or, if 32 bits do not number its chunks, elsewhere with the
-/// same lower bits as one at the beginning.
+/// A chunk, one of so many at the beginning of a volume or as many at its end; or, if 32 bits do
+/// not number its chunks, elsewhere with the same lower bits as one at the beginning.
 fn some_chunk(of: &Striped, rng: &mut Rng, chunks: u64) -> u64 {
     let number = rng.below(chunks);
     match rng.below(3) {
@@ -90,7 +91,8 @@ fn every_word(of: &Striped) {
         step(&mut table, &mut model, &mut rng, (of, 4_000));
         let words = table.journal[stored..].to_vec();
         most_words = most_words.max(words.len());
-        // When it grows, and now and then else: the change is there with its last word, and not before.
+        // When it grows, and now and then else: the change is there with its last word, and not
+        // before.
         let checked = words.len() > 1 || number % 50 == 0;
         image.resize(table.bytes().len(), 0);
         for (at, word) in words {
@@ -217,7 +219,8 @@ fn a_newer_format_and_other_volumes_are_refused() {
     assert!(text.ends_with(says), "{text}");
 }
 
-/// Nothing tells a table of another size but the number of chunks, whose lower bits may be the same.
+/// Nothing tells a table of another size but the number of chunks, whose lower bits may be the
+/// same.
 #[test]
 fn a_table_of_a_volume_of_another_size_is_refused() {
     let of = |upper: u64| Striped {
@@ -233,7 +236,8 @@ fn a_table_of_a_volume_of_another_size_is_refused() {
     }
 }
 
-/// The first bytes of [`three`], as they were written before there were volumes of more chunks than 32 bits number.
+/// The first bytes of [`three`], as they were written before there were volumes of more chunks than
+/// 32 bits number.
 const EARLIER: &str = "4e65617253436f70020000005f88545105000000000000000000000000000000\
     a00f0000d00700001000000002000300000200000000dec49f0f000001002685\
     00000000070085364d00000006005e32";
@@ -250,7 +254,8 @@ fn a_table_of_few_chunks_is_written_as_ever() {
     assert_eq!(bytes.len(), HEAD + 512 * 8);
 }
 
-/// Chunks at both sides of what 32 bits number, and the last one, with all copies that there may be.
+/// Chunks at both sides of what 32 bits number, and the last one, with all copies that there may
+/// be.
 #[test]
 fn the_last_chunk_that_there_may_be_is_told_from_its_copies() {
     for copies in 1..=16 {

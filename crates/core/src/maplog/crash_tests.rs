@@ -1,4 +1,5 @@
-//! Power cuts at every step of a map log's life: between any two words of NVRAM, between any two sectors of a write.
+//! Power cuts at every step of a map log's life: between any two words of NVRAM, between any two
+//! sectors of a write.
 
 use super::world::*;
 use super::*;
@@ -17,7 +18,8 @@ fn cut(world: &World, why: &str) -> Recovered {
     recovered
 }
 
-/// Cuts the power between any two words that were stored into NVRAM; how many cuts found the map that `old` says.
+/// Cuts the power between any two words that were stored into NVRAM; how many cuts found the map
+/// that `old` says.
 fn cut_between_words(
     world: &World,
     before: &[u8],

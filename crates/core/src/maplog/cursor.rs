@@ -1,9 +1,12 @@
-//! How far a log has come: where the next record goes, how far the checkpoint is, and from where on the log is needed.
+//! How far a log has come: where the next record goes, how far the checkpoint is, and from where on
+//! the log is needed.
 //!
-//! Blocks are counted through all laps of the region without end, so an older place is a smaller number, and a block is
-//! still there as long as no place one lap later was written. Records are numbered from 1.
+//! Blocks are counted through all laps of the region without end, so an older place is a smaller
+//! number, and a block is still there as long as no place one lap later was written. Records are
+//! numbered from 1.
 //!
-//! The writer moves it on by what it has written, recovery by what it finds behind the last place that NVRAM knows of.
+//! The writer moves it on by what it has written, recovery by what it finds behind the last place
+//! that NVRAM knows of.
 
 use super::format::Kind;
 use super::home::Home;
@@ -112,8 +115,9 @@ impl LogCursor {
         }
     }
 
-    /// Behind the last block that was written from this tail on. At home in NVRAM, which knows all records but one: that of the
-    /// record which may be under way, were it the largest. At home on the drive: the last that a record may have.
+    /// Behind the last block that was written from this tail on. At home in NVRAM, which knows all
+    /// records but one: that of the record which may be under way, were it the largest. At home on
+    /// the drive: the last that a record may have.
     pub(super) fn reach(&self, layout: &Layout, tail: Start) -> u64 {
         match layout.settings.home {
             Home::Nvram => layout.place(self.head) + layout.record_max,
@@ -121,8 +125,9 @@ impl LogCursor {
         }
     }
 
-    /// Behind the last block that recovery reads. At home on the drive that is one record more: if the youngest control block is lost, the
-    /// first record that follows it may begin there, and tells of it.
+    /// Behind the last block that recovery reads. At home on the drive that is one record more: if
+    /// the youngest control block is lost, the first record that follows it may begin there, and
+    /// tells of it.
     pub(super) fn looks(&self, layout: &Layout, tail: Start) -> u64 {
         let reach = self.reach(layout, tail);
         match layout.settings.home {
@@ -131,7 +136,8 @@ impl LogCursor {
         }
     }
 
-    /// Begins older than the tail whose records no write has reached, the youngest first. The last may be the origin.
+    /// Begins older than the tail whose records no write has reached, the youngest first. The last
+    /// may be the origin.
     pub(super) fn older(&self, layout: &Layout) -> Vec<Start> {
         let tail = self.tail(layout);
         let reached = self.reach(layout, tail);

@@ -1,4 +1,5 @@
-//! Damage of every kind to NVRAM and log: it is an error that names its place, or the map is right all the same.
+//! Damage of every kind to NVRAM and log: it is an error that names its place, or the map is right
+//! all the same.
 
 use super::format::{HEADER_BYTES, Kind};
 use super::world::*;
@@ -6,7 +7,8 @@ use super::*;
 use crate::rng::Rng;
 use crate::units::Blocks;
 
-/// Recovers from damaged bytes; whether that was an error. Anything but the right map is none of the two.
+/// Recovers from damaged bytes; whether that was an error. Anything but the right map is none of
+/// the two.
 fn error_or_right(world: &World, nvram: &[u8], region: &[u8], why: &str) -> bool {
     match recover(&world.geometry, nvram, region) {
         Ok(recovered) => {
@@ -112,7 +114,8 @@ fn writes_that_never_reached_the_platter_are_never_a_wrong_map() {
     }
 }
 
-/// Two portions of two pieces each, batches of one block between them, in a region of so many times the least.
+/// Two portions of two pieces each, batches of one block between them, in a region of so many times
+/// the least.
 fn pieces(times: u64) -> World {
     let rng = Rng::stream(1, "maplog/pieces");
     let (geometry, mut settings) = of_pieces();
@@ -313,7 +316,8 @@ fn a_batch_that_is_neither_in_nvram_nor_in_the_log_is_missed() {
         let at = block * 656 + 24;
         u64::from_le_bytes(world.log.nvram().bytes()[at..at + 8].try_into().unwrap())
     });
-    // The older control block tells of a log that ends before the batch, and the batch is not found behind it.
+    // The older control block tells of a log that ends before the batch, and the batch is not found
+    // behind it.
     let mut nvram = world.log.nvram().bytes().to_vec();
     nvram[young.unwrap() * 656 + 100] ^= 1;
     let right = recover(&world.geometry, &nvram, &world.region).unwrap();

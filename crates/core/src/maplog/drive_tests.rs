@@ -10,7 +10,8 @@ use crate::units::Blocks;
 
 pub(super) const HEAD: usize = CONTROL_LEN.0 as usize;
 
-/// A volume whose log has no NVRAM: what was recorded is in the map, and in the model, when its batch is written.
+/// A volume whose log has no NVRAM: what was recorded is in the map, and in the model, when its
+/// batch is written.
 pub(super) struct DriveWorld {
     pub(super) world: World,
     /// Recorded, and not safe.
@@ -274,7 +275,8 @@ fn the_power_may_go_at_every_step() {
     assert!(cuts > 20_000, "{cuts} cuts");
 }
 
-/// The smallest region, gone round again and again: what recovery needs is never overwritten, and the reads are those foretold.
+/// The smallest region, gone round again and again: what recovery needs is never overwritten, and
+/// the reads are those foretold.
 #[test]
 fn the_log_goes_round_in_the_smallest_region() {
     for seed in 0..6 {
@@ -340,7 +342,8 @@ fn a_batch_has_what_changed_while_the_one_before_was_written() {
         world.world.land(&write);
         world.written();
     }
-    // Twenty entries are the most that NVRAM would have, and half of these the most that a batch has.
+    // Twenty entries are the most that NVRAM would have, and half of these the most that a batch
+    // has.
     assert_eq!(sizes, [1, 3, 10, 10, 5]);
     assert!(world.waiting.is_empty());
 }
@@ -361,7 +364,8 @@ fn a_round_of_checkpoints_ends_under_load() {
     assert!(world.waiting.len() < 20, "batches are written too");
 }
 
-/// However many changes come, none of them waits for more than one piece, and no piece for more than one batch.
+/// However many changes come, none of them waits for more than one piece, and no piece for more
+/// than one batch.
 #[test]
 fn pieces_go_in_turns_with_batches_while_a_round_is_wanted() {
     let mut world = DriveWorld::of_blocks("turns");
@@ -575,7 +579,8 @@ fn nvram_and_drive_are_not_taken_for_each_other() {
     );
 }
 
-/// The youngest control block is lost, and the first record that follows it is the last one that its log may have: it is read.
+/// The youngest control block is lost, and the first record that follows it is the last one that
+/// its log may have: it is read.
 #[test]
 fn a_lost_control_block_is_told_wherever_the_next_record_lies() {
     let (mut told, mut hidden) = (0, 0);
@@ -612,8 +617,9 @@ fn a_lost_control_block_is_told_wherever_the_next_record_lies() {
     assert!(hidden > 200, "{hidden} behind a record that is damaged");
 }
 
-/// The last record before those that follow the control block with this number, which is lost, is damaged as well: it is no write that the power cut tore,
-/// as these are behind it. False if the older control block knows it already.
+/// The last record before those that follow the control block with this number, which is lost, is
+/// damaged as well: it is no write that the power cut tore, as these are behind it. False if the
+/// older control block knows it already.
 fn is_refused_behind_damage(world: &World, mut region: Vec<u8>, number: u64) -> bool {
     let records = world.records();
     let follows = |(_, header): &(usize, Header)| header.control == number as u32;

@@ -1,8 +1,8 @@
 //! The bytes of everything that keeps a map safe, and what can be wrong with them.
 //!
-//! All that is written carries who wrote it (a magic word and a format version), for which volume, its place in the
-//! sequence, and a checksum (CRC-32C: any single flipped bit is seen, and it costs a clock per eight bytes). Numbers are
-//! little-endian.
+//! All that is written carries who wrote it (a magic word and a format version), for which volume,
+//! its place in the sequence, and a checksum (CRC-32C: any single flipped bit is seen, and it costs
+//! a clock per eight bytes). Numbers are little-endian.
 //!
 //! ```text
 //! prelude     0 magic 8 | 8 version 4 | 12 checksum 4 | 16 volume 8 | 24 sequence 8
@@ -13,12 +13,13 @@
 //!   control     the low half of the number of the control block that it follows, if the log is at home on its drive; else zero
 //! ```
 //!
-//! The checksum of a prelude covers what the prelude heads: a record's 64 bytes, a whole control block ([`super::nvram`]),
-//! a whole map sector ([`super::virtual_log`]). A record's payload has its own, so that a damaged payload still tells its
-//! length and what it was; recovery then knows what was lost.
+//! The checksum of a prelude covers what the prelude heads: a record's 64 bytes, a whole control
+//! block ([`super::nvram`]), a whole map sector ([`super::virtual_log`]). A record's payload has
+//! its own, so that a damaged payload still tells its length and what it was; recovery then knows
+//! what was lost.
 //!
-//! Version 2 tells how copies are spread over drives ([`Spread`]); where that stands, version 1 had a zero, and all maps
-//! were spread by copy.
+//! Version 2 tells how copies are spread over drives ([`Spread`]); where that stands, version 1 had
+//! a zero, and all maps were spread by copy.
 //!
 //! The sources (FAST 2002, section 5; OSDI 1999, section 3) give no layout; this one is ours.
 

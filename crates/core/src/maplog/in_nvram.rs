@@ -1,4 +1,5 @@
-//! A log that is at home in NVRAM: updates gather in one half of it while the other one is appended.
+//! A log that is at home in NVRAM: updates gather in one half of it while the other one is
+//! appended.
 //!
 //! Source: FAST 2002, section 5.
 
@@ -136,7 +137,8 @@ impl Keeper for InNvram {
         panic!("control blocks are stored with the records")
     }
 
-    /// The control block first. Else recovery would have to look ahead for a half that is given away, and could.
+    /// The control block first. Else recovery would have to look ahead for a half that is given
+    /// away, and could.
     fn advanced(&mut self, layout: &Layout, cursor: &LogCursor, kind: Kind) {
         self.keep_control(layout, cursor);
         if kind == Kind::Batch {

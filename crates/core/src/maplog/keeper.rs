@@ -1,4 +1,5 @@
-//! Who keeps the updates of a map log that no record has yet, and says how far the log has come: NVRAM, or the log's own drive.
+//! Who keeps the updates of a map log that no record has yet, and says how far the log has come:
+//! NVRAM, or the log's own drive.
 //!
 //! | | NVRAM (`in_nvram`) | Drive (`on_drive`) |
 //! |---|---|---|
@@ -33,16 +34,19 @@ pub(super) trait Keeper: fmt::Debug + Send {
     /// Updates that were taken, and that a power cut would take back.
     fn at_risk(&self) -> usize;
 
-    /// Forgets the updates that are at risk: they are taken again later. A batch under way that has some of them counts for nothing.
+    /// Forgets the updates that are at risk: they are taken again later. A batch under way that has
+    /// some of them counts for nothing.
     fn take_back(&mut self) {}
 
-    /// The updates of the batch with this number, if it is its turn. `round`: a round of checkpoints was asked for.
+    /// The updates of the batch with this number, if it is its turn. `round`: a round of
+    /// checkpoints was asked for.
     fn batch(&mut self, layout: &Layout, number: u64, round: bool) -> Option<&[u8]>;
 
     /// Number of the control block that records follow; 0 if they do not tell.
     fn control(&self) -> u64;
 
-    /// The control block that has to be written before the next record, if one has: puts it there, and says where it goes.
+    /// The control block that has to be written before the next record, if one has: puts it there,
+    /// and says where it goes.
     fn due(&mut self, layout: &Layout, cursor: &LogCursor, block: &mut Vec<u8>) -> Option<Blocks>;
 
     /// It was written.
@@ -51,7 +55,8 @@ pub(super) trait Keeper: fmt::Debug + Send {
     /// A record is in the log, as the cursor has it.
     fn advanced(&mut self, layout: &Layout, cursor: &LogCursor, kind: Kind);
 
-    /// From now on one drive alone has all of the log, or not. What was recorded is not safe without it before a control block says so.
+    /// From now on one drive alone has all of the log, or not. What was recorded is not safe
+    /// without it before a control block says so.
     fn tell_alone(&mut self, _alone: bool) {}
 
     /// One control block more has to say it.

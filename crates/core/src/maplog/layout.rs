@@ -1,25 +1,29 @@
-//! How a log region is used: sizes of what is appended, when a piece of a checkpoint is due, and how much room all of it
-//! needs at most.
+//! How a log region is used: sizes of what is appended, when a piece of a checkpoint is due, and
+//! how much room all of it needs at most.
 //!
-//! The map is cut into M *portions* (four in the paper's figure), a portion into *pieces* small enough for one write. While
-//! `interval` blocks of updates are appended, the pieces of one portion go between them, evenly; then the next portion's
-//! turn comes. Once M portions are whole in the log, what lies before the oldest of these M is garbage.
+//! The map is cut into M *portions* (four in the paper's figure), a portion into *pieces* small
+//! enough for one write. While `interval` blocks of updates are appended, the pieces of one portion
+//! go between them, evenly; then the next portion's turn comes. Once M portions are whole in the
+//! log, what lies before the oldest of these M is garbage.
 //!
-//! So what is needed holds at most M whole portions and one that is nearly so, with the updates appended meanwhile:
+//! So what is needed holds at most M whole portions and one that is nearly so, with the updates
+//! appended meanwhile:
 //!
 //! ```text
 //! bound = (M + 1) * (largest portion + interval + batch - 1) + (largest record - 1)
 //! ```
 //!
-//! The last term is the end of the region where a record might not fit whole. A region of that size never overflows; the
-//! log asserts it at each write. More of it keeps older checkpoints longer, for the day when a younger one is damaged.
+//! The last term is the end of the region where a record might not fit whole. A region of that size
+//! never overflows; the log asserts it at each write. More of it keeps older checkpoints longer,
+//! for the day when a younger one is damaged.
 //!
-//! A long interval appends little, and makes recovery read and replay much. In the default a quarter as many blocks of
-//! updates are appended as of checkpoints: 40 KiB of log for the 1.75 MiB of data that fill half of NVRAM, while recovery,
-//! for which an update costs more than all its other bytes, has few to replay.
+//! A long interval appends little, and makes recovery read and replay much. In the default a
+//! quarter as many blocks of updates are appended as of checkpoints: 40 KiB of log for the 1.75 MiB
+//! of data that fill half of NVRAM, while recovery, for which an update costs more than all its
+//! other bytes, has few to replay.
 //!
-//! Source: FAST 2002, section 5 (partial checkpoints, bounded log). Departure: the paper writes a portion at once; cut into
-//! pieces it never holds up an update for long.
+//! Source: FAST 2002, section 5 (partial checkpoints, bounded log). Departure: the paper writes a
+//! portion at once; cut into pieces it never holds up an update for long.
 
 use crate::units::{BLOCK_BYTES, Blocks};
 
@@ -31,10 +35,11 @@ use super::home::Home;
 pub(super) const PORTIONS_MAX: u8 = 16;
 /// What the word that commits an entry to NVRAM can count.
 const HALF_MAX: u32 = (1 << 24) - 1;
-/// What recovery reads at once: 1 MiB, so that a drive hardly notices where one read ends. In tests so few that records are
-/// cut.
+/// What recovery reads at once: 1 MiB, so that a drive hardly notices where one read ends. In tests
+/// so few that records are cut.
 const READ: u64 = if cfg!(test) { 5 } else { 2_048 };
-/// A control block of a log that is at home on its drive: one lies before the records, one behind them.
+/// A control block of a log that is at home on its drive: one lies before the records, one behind
+/// them.
 pub(super) const CONTROL_BLOCKS: u64 = 8;
 /// The same, as a length.
 pub const CONTROL_LEN: Blocks = Blocks(CONTROL_BLOCKS);
@@ -46,8 +51,8 @@ const WRITE_MAX_MAX: u64 = 1 << 16;
 pub struct Settings {
     /// What keeps the log beside its records.
     pub home: Home,
-    /// Entries that NVRAM has room for, in two halves: one fills while the other is appended to the log. Without NVRAM half of it is
-    /// the most that one batch has.
+    /// Entries that NVRAM has room for, in two halves: one fills while the other is appended to the
+    /// log. Without NVRAM half of it is the most that one batch has.
     pub nvram_entries: u32,
     /// Portions that the map is checkpointed in (M).
     pub portions: u8,
@@ -90,8 +95,8 @@ impl Refused {
 }
 
 impl Settings {
-    /// NVRAM, four portions, batches of 4 KiB, writes of 256 KiB at most, a quarter as many blocks of updates as of checkpoints,
-    /// and the smallest region that will do.
+    /// NVRAM, four portions, batches of 4 KiB, writes of 256 KiB at most, a quarter as many blocks
+    /// of updates as of checkpoints, and the smallest region that will do.
     ///
     /// # Errors
     /// The geometry cannot be.
@@ -229,7 +234,8 @@ impl Layout {
         (0..portion).map(|before| self.pieces(before)).sum()
     }
 
-    /// Blocks and entries that a batch has which says that it has so many: one that is at home in NVRAM is always full.
+    /// Blocks and entries that a batch has which says that it has so many: one that is at home in
+    /// NVRAM is always full.
     pub(super) fn batch(&self, count: u32) -> (u64, u64) {
         let count = match self.settings.home {
             Home::Nvram => self.half,
@@ -238,8 +244,8 @@ impl Layout {
         (blocks(count as usize * ENTRY_BYTES), count.into())
     }
 
-    /// Where a record goes that would begin at this block, counted without end: where the region's end could cut the
-    /// largest one, at its begin.
+    /// Where a record goes that would begin at this block, counted without end: where the region's
+    /// end could cut the largest one, at its begin.
     pub(super) fn place(&self, at: u64) -> u64 {
         match at % self.lap + self.record_max > self.lap {
             true => at.next_multiple_of(self.lap),
@@ -247,8 +253,8 @@ impl Layout {
         }
     }
 
-    /// The reads that take recovery from one block to another, both counted without end: begin and end of each. They depend
-    /// on nothing that lies there; the region's end ends a read.
+    /// The reads that take recovery from one block to another, both counted without end: begin and
+    /// end of each. They depend on nothing that lies there; the region's end ends a read.
     pub(super) fn reads(&self, from: u64, until: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
         let lap = self.lap;
         let read = move |from: u64| {
@@ -259,7 +265,8 @@ impl Layout {
         std::iter::successors(first, move |(_, end)| (*end < until).then(|| read(*end)))
     }
 
-    /// Where the control block of this number lies: the two ends of a region fail by themselves, unlike neighbours.
+    /// Where the control block of this number lies: the two ends of a region fail by themselves,
+    /// unlike neighbours.
     pub(super) fn control_at(&self, number: u64) -> Blocks {
         control_places(self.settings.region)[(number % 2) as usize]
     }
@@ -318,7 +325,8 @@ mod tests {
             assert!(of_portion <= layout.portion_blocks);
         }
         assert_eq!(next, 20_000);
-        // 4096 bytes less 64, in entries of four: 6,667 entries make 6 whole pieces of 1,008 and one of 619.
+        // 4096 bytes less 64, in entries of four: 6,667 entries make 6 whole pieces of 1,008 and
+        // one of 619.
         assert_eq!(layout.portion_blocks, 6 * 8 + 5);
     }
 

@@ -1,19 +1,23 @@
-//! The map log: updates gather in NVRAM, go to the log in batches, and partial checkpoints keep the log short.
+//! The map log: updates gather in NVRAM, go to the log in batches, and partial checkpoints keep the
+//! log short.
 //!
-//! With NVRAM, `record` puts an entry there, where it is safe at once. NVRAM has two halves; when one is full it is appended to
-//! the log while the other fills, and nothing leaves NVRAM before the append is complete. Without, an entry is `at_risk` until the
-//! batch that has it is written (`keeper` has both ways). Between batches go pieces of
-//! checkpoints, as [`layout`](super::layout) has it, and when a portion of the map is whole, the oldest portion and the
-//! updates after it become garbage.
+//! With NVRAM, `record` puts an entry there, where it is safe at once. NVRAM has two halves; when
+//! one is full it is appended to the log while the other fills, and nothing leaves NVRAM before the
+//! append is complete. Without, an entry is `at_risk` until the batch that has it is written
+//! (`keeper` has both ways). Between batches go pieces of checkpoints, as [`layout`](super::layout)
+//! has it, and when a portion of the map is whole, the oldest portion and the updates after it
+//! become garbage.
 //!
-//! The log does no I/O. Who owns it asks `next_write`, writes the bytes to the region, and says `written`: one write at a
-//! time. A piece holds the map as it is when the write is asked for. Entries recorded after that are replayed over it,
-//! entries recorded before it may be too: they end in the same map, because all of them are replayed, in order.
+//! The log does no I/O. Who owns it asks `next_write`, writes the bytes to the region, and says
+//! `written`: one write at a time. A piece holds the map as it is when the write is asked for.
+//! Entries recorded after that are replayed over it, entries recorded before it may be too: they
+//! end in the same map, because all of them are replayed, in order.
 //!
-//! When both halves are full, `is_full` says so, and the caller waits for `written` before it records more.
+//! When both halves are full, `is_full` says so, and the caller waits for `written` before it
+//! records more.
 //!
-//! Source: FAST 2002, section 5. Cost: `record` some ten nanoseconds, `next_write` and `written` O(size of the write);
-//! a buffer of one write.
+//! Source: FAST 2002, section 5. Cost: `record` some ten nanoseconds, `next_write` and `written`
+//! O(size of the write); a buffer of one write.
 
 use crate::units::{BLOCK_BYTES, Blocks};
 
@@ -88,8 +92,8 @@ impl MapLog {
         MapLog::fresh(geometry, settings, true)
     }
 
-    /// A log for a volume that begins with something mapped. It has asked for a round of checkpoints; until that is
-    /// complete, recovery finds no map.
+    /// A log for a volume that begins with something mapped. It has asked for a round of
+    /// checkpoints; until that is complete, recovery finds no map.
     ///
     /// # Errors
     /// The geometry or the settings cannot be, or the region is too small.
@@ -135,7 +139,8 @@ impl MapLog {
         }
     }
 
-    /// Takes an entry. With NVRAM no power cut loses it from now on; else it is at risk until the batch that has it is written.
+    /// Takes an entry. With NVRAM no power cut loses it from now on; else it is at risk until the
+    /// batch that has it is written.
     ///
     /// # Panics
     /// NVRAM is full, or the geometry has no such entry.
@@ -164,12 +169,14 @@ impl MapLog {
         self.keeper.at_risk()
     }
 
-    /// Forgets the entries that are at risk: they are recorded again later. Recovery has to pass over those that are in a batch under way.
+    /// Forgets the entries that are at risk: they are recorded again later. Recovery has to pass
+    /// over those that are in a batch under way.
     pub fn take_back(&mut self) {
         self.keeper.take_back();
     }
 
-    /// From now on one drive alone has all of the log, or not. Before a control block says so, what was written since is not safe.
+    /// From now on one drive alone has all of the log, or not. Before a control block says so, what
+    /// was written since is not safe.
     pub fn tell_alone(&mut self, alone: bool) {
         self.keeper.tell_alone(alone);
     }
@@ -184,7 +191,8 @@ impl MapLog {
         self.keeper.has_told()
     }
 
-    /// A mark for a drive that is set aside, so that no control block counts which it has, and where it goes.
+    /// A mark for a drive that is set aside, so that no control block counts which it has, and
+    /// where it goes.
     pub fn mark(&self) -> (Blocks, Vec<u8>) {
         let writes_control = matches!(self.writing, Some(Writing::Control(_)));
         let number = self.keeper.control() + u64::from(writes_control);
@@ -192,7 +200,8 @@ impl MapLog {
         (at, write_mark(&self.layout, number))
     }
 
-    /// Asks for a whole round of checkpoints as soon as nothing else is to write: of portions that begin behind the record under way.
+    /// Asks for a whole round of checkpoints as soon as nothing else is to write: of portions that
+    /// begin behind the record under way.
     pub fn checkpoint(&mut self) {
         let (_, piece) = self.cursor.next_piece(&self.layout);
         let begins = |kind| kind == Kind::Piece && piece == 0;
@@ -293,8 +302,8 @@ impl MapLog {
         self.cursor.tail(&self.layout).sequence
     }
 
-    /// What recovery would read of the region if the power went now and took the write under way, in order: from where, and how
-    /// much. Nothing while the map is not in the log as a whole.
+    /// What recovery would read of the region if the power went now and took the write under way,
+    /// in order: from where, and how much. Nothing while the map is not in the log as a whole.
     pub fn recovery_reads(&self) -> impl Iterator<Item = (Blocks, Blocks)> {
         self.reads_from(self.keeper.tail(&self.layout, &self.cursor))
     }
@@ -487,7 +496,8 @@ mod tests {
         assert_eq!(log.used(), Blocks(4));
     }
 
-    /// Whatever is under way, what begins behind it is all that the log needs when the round is complete.
+    /// Whatever is under way, what begins behind it is all that the log needs when the round is
+    /// complete.
     #[test]
     fn a_round_of_checkpoints_begins_behind_the_record_under_way() {
         let (geometry, settings) = of_pieces();

@@ -1,16 +1,19 @@
-//! The map of an eager-writing volume, kept safe: what has to be on a drive or in NVRAM so that no crash loses it.
+//! The map of an eager-writing volume, kept safe: what has to be on a drive or in NVRAM so that no
+//! crash loses it.
 //!
-//! Eager writing finds a block by its map alone, so the map must survive whatever the drives survive. Two ways are here,
-//! both from the literature, both pure: they say which bytes go where and take bytes back, and somebody else does the I/O.
+//! Eager writing finds a block by its map alone, so the map must survive whatever the drives
+//! survive. Two ways are here, both from the literature, both pure: they say which bytes go where
+//! and take bytes back, and somebody else does the I/O.
 //!
 //! | Way | Files | Needs |
 //! |---|---|---|
 //! | log and rotating checkpoints | [`layout`], [`home`], [`nvram`], [`log`], [`recovery`] | a region of a drive, and a few KiB of NVRAM or a write per update |
 //! | virtual log | [`virtual_log`], [`virtual_recovery`] | a slot for every thousand chunks, one write per update |
 //!
-//! With a log in NVRAM an update costs a few nanoseconds, and one write for some hundred of them. Without NVRAM the log is written before
-//! each acknowledgement, at its own place. The virtual log writes one map sector before each, but eagerly, next to the heads. [`format`](mod@format) has the bytes of both, [`unique`] the
-//! last check of both: no two blocks of a drive lie in one slot.
+//! With a log in NVRAM an update costs a few nanoseconds, and one write for some hundred of them.
+//! Without NVRAM the log is written before each acknowledgement, at its own place. The virtual log
+//! writes one map sector before each, but eagerly, next to the heads. [`format`](mod@format) has
+//! the bytes of both, [`unique`] the last check of both: no two blocks of a drive lie in one slot.
 //!
 //! The words of the log with checkpoints:
 //!
@@ -25,15 +28,17 @@
 //! NVRAM          two control blocks, and two halves: one takes changes while the other is written as a batch
 //! ```
 //!
-//! Volumes whose copies lie at fixed places have no map, but need to know which copies are current: [`copies`]. Volumes with parity
-//! need to know where it may not hold, and which blocks only it tells: [`rows`]. A write buffer above any volume needs to know what it has: [`buffered`].
+//! Volumes whose copies lie at fixed places have no map, but need to know which copies are current:
+//! [`copies`]. Volumes with parity need to know where it may not hold, and which blocks only it
+//! tells: [`rows`]. A write buffer above any volume needs to know what it has: [`buffered`].
 //!
-//! The caller keeps this order, or a crash shows one block's data under another's address: data on the platter, then the
-//! entry recorded, then the acknowledgement, and only then is the old slot free.
+//! The caller keeps this order, or a crash shows one block's data under another's address: data on
+//! the platter, then the entry recorded, then the acknowledgement, and only then is the old slot
+//! free.
 //!
-//! Sources: Zhang, Yu, Krishnamurthy and Wang, "Configuring and scheduling an eager-writing disk array for a transaction
-//! processing workload", FAST 2002, section 5; Wang, Anderson and Patterson, "Virtual log based file systems for a
-//! programmable disk", OSDI 1999, section 3.
+//! Sources: Zhang, Yu, Krishnamurthy and Wang, "Configuring and scheduling an eager-writing disk
+//! array for a transaction processing workload", FAST 2002, section 5; Wang, Anderson and
+//! Patterson, "Virtual log based file systems for a programmable disk", OSDI 1999, section 3.
 
 use std::fmt;
 
@@ -86,7 +91,8 @@ pub use rows::{Parities, RowsTable};
 pub use virtual_log::{Dirty, Placed, SectorWrite, Spot, Tail, VirtualLog};
 pub use virtual_recovery::{VirtualRecovered, VirtualRecovery};
 
-/// The slot of a copy that lies nowhere: never written, discarded, or stale because a newer one has not reached it yet.
+/// The slot of a copy that lies nowhere: never written, discarded, or stale because a newer one has
+/// not reached it yet.
 pub const NOWHERE: u32 = u32::MAX;
 
 /// Copies that an entry can tell apart.
@@ -97,7 +103,8 @@ const COPIES_MAX: u8 = 127;
 pub enum Spread {
     /// Each copy has drives of its own, as many as there are columns.
     ByCopy = 0,
-    /// A column is a pair of drives for two copies; unit by unit they take turns with the first one.
+    /// A column is a pair of drives for two copies; unit by unit they take turns with the first
+    /// one.
     ByPair = 1,
 }
 
@@ -131,7 +138,8 @@ impl fmt::Display for Spread {
     }
 }
 
-/// What a map is of, and which drive has what of it: the copies of a volume that is striped over columns.
+/// What a map is of, and which drive has what of it: the copies of a volume that is striped over
+/// columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     /// Who the volume is: a log of another one is not taken for its own.
@@ -151,8 +159,8 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// The drive on which a copy of a chunk lies, and its number among the drive's own. Of pairs, what is a first copy
-    /// comes first on each drive.
+    /// The drive on which a copy of a chunk lies, and its number among the drive's own. Of pairs,
+    /// what is a first copy comes first on each drive.
     #[inline]
     pub fn place(&self, copy: u8, chunk: u32) -> (DriveId, u32) {
         // One column needs no division, and this is asked at every step.
@@ -244,11 +252,13 @@ pub struct Entry {
     pub chunk: u32,
     /// Where it lies now; [`NOWHERE`] if it was discarded or has become stale.
     pub slot: u32,
-    /// Whether all other copies lie nowhere from now on: they are stale. In one entry, so that no power cut comes between.
+    /// Whether all other copies lie nowhere from now on: they are stale. In one entry, so that no
+    /// power cut comes between.
     pub alone: bool,
 }
 
-/// The map in memory, as the logs read it. It has to hold every entry that was recorded, and nothing else.
+/// The map in memory, as the logs read it. It has to hold every entry that was recorded, and
+/// nothing else.
 pub trait MapView {
     /// The slots of consecutive chunks of a copy.
     fn read(&self, copy: u8, first: u32, out: &mut [u32]);
@@ -262,7 +272,8 @@ pub struct Map {
 }
 
 impl Map {
-    /// A map in which everything lies at this slot. Of all slots 0 is the cheapest: the system's memory has it already.
+    /// A map in which everything lies at this slot. Of all slots 0 is the cheapest: the system's
+    /// memory has it already.
     fn all(geometry: &Geometry, slot: u32) -> Map {
         let copy = || vec![slot; geometry.chunks as usize];
         Map {

@@ -9,13 +9,14 @@
 //! word         entries 24 bits | batch, its low 8 bits | checksum 32 bits of volume, batch and the entries
 //! ```
 //!
-//! All that is asked of the memory is that an aligned word of eight bytes is written whole or not at all. An entry is
-//! there when the word counts it; the checksum runs on from entry to entry, so that recording costs the sum of nine bytes.
-//! A half is given to its next batch by one word too. A control block may tear: the other one still holds, and the record
-//! that the torn one would have told of is found behind the log's end.
+//! All that is asked of the memory is that an aligned word of eight bytes is written whole or not
+//! at all. An entry is there when the word counts it; the checksum runs on from entry to entry, so
+//! that recording costs the sum of nine bytes. A half is given to its next batch by one word too. A
+//! control block may tear: the other one still holds, and the record that the torn one would have
+//! told of is found behind the log's end.
 //!
-//! Source: FAST 2002, section 5: a small NVRAM gathers map updates, and records where the youngest checkpoint is. Two
-//! halves are ours, so that updates go on while the log is written.
+//! Source: FAST 2002, section 5: a small NVRAM gathers map updates, and records where the youngest
+//! checkpoint is. Two halves are ours, so that updates go on while the log is written.
 
 use super::control::{CONTROL_BYTES, Control, write_control};
 use super::cursor::LogCursor;
@@ -142,7 +143,8 @@ impl Half {
         let place = DamageAt::Nvram(at);
         let word = u64_at(&nvram.bytes, at);
         let (count, low) = ((word & 0xFF_FFFF) as u32, word >> 24 & 0xFF);
-        // What was just appended, or one of the two that come next: any other is missing from the log, or older than it.
+        // What was just appended, or one of the two that come next: any other is missing from the
+        // log, or older than it.
         let near = batches..=batches + 2;
         let mut near = near.filter(|batch| batch % 2 == parity && batch & 0xFF == low);
         let Some(batch) = near.next() else {

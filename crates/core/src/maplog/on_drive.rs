@@ -1,4 +1,5 @@
-//! A log that is at home on its drive: a control block lies before the records and one behind them, and what no record has is in memory alone.
+//! A log that is at home on its drive: a control block lies before the records and one behind them,
+//! and what no record has is in memory alone.
 //!
 //! ```text
 //! 0      control block, even    } of 4 KiB each, in turns; the younger sound one counts
@@ -6,17 +7,21 @@
 //! end-8  control block, odd     }
 //! ```
 //!
-//! An update is safe when its batch is on the medium. So a batch is written whenever there is an update and no write is under way;
-//! what changes meanwhile shares the next one. While a round of checkpoints was asked for, its pieces go in turns with
-//! batches: a volume is not safe before its first round, however busy it is.
+//! An update is safe when its batch is on the medium. So a batch is written whenever there is an
+//! update and no write is under way; what changes meanwhile shares the next one. While a round of
+//! checkpoints was asked for, its pieces go in turns with batches: a volume is not safe before its
+//! first round, however busy it is.
 //!
-//! A control block is written when the tail has moved, before any record that follows. Hence no record ever covers what the
-//! youngest control block still needs, and all records lie between its tail and the bound of the log. Each life begins with one, too:
-//! of two drives with the log, the one that is left behind is the one whose control block is older. Records tell the number of the
-//! control block that they follow; a record that follows a younger one than recovery has found says that that one is damaged.
+//! A control block is written when the tail has moved, before any record that follows. Hence no
+//! record ever covers what the youngest control block still needs, and all records lie between its
+//! tail and the bound of the log. Each life begins with one, too: of two drives with the log, the
+//! one that is left behind is the one whose control block is older. Records tell the number of the
+//! control block that they follow; a record that follows a younger one than recovery has found says
+//! that that one is damaged.
 //!
-//! And one is written when a drive is set aside that had the log, too, before anything is answered that it lacks. So of two
-//! drives, the one that lacks a record has all that was answered, unless the control block of the other says that this one is alone.
+//! And one is written when a drive is set aside that had the log, too, before anything is answered
+//! that it lacks. So of two drives, the one that lacks a record has all that was answered, unless
+//! the control block of the other says that this one is alone.
 
 use super::Entry;
 use super::control::write_control;
@@ -30,8 +35,8 @@ use crate::units::{BLOCK_BYTES, Blocks};
 /// What a log has in memory that is at home on its drive.
 #[derive(Debug)]
 pub(super) struct OnDrive {
-    /// Updates as a batch has them. The first are in the log, and stay until they are half of all: so an update is copied once or twice,
-    /// however many wait.
+    /// Updates as a batch has them. The first are in the log, and stay until they are half of all:
+    /// so an update is copied once or twice, however many wait.
     waiting: Vec<u8>,
     /// Bytes of these first ones.
     written: usize,
@@ -46,7 +51,8 @@ pub(super) struct OnDrive {
     tail: Start,
     /// Whether it is of an earlier life.
     is_old: bool,
-    /// Whether one drive alone has all of the log; whether the youngest control block says so, and the one under way.
+    /// Whether one drive alone has all of the log; whether the youngest control block says so, and
+    /// the one under way.
     alone: bool,
     told_alone: bool,
     telling_alone: bool,
@@ -56,7 +62,8 @@ pub(super) struct OnDrive {
 }
 
 impl OnDrive {
-    /// Behind a control block of an earlier life. `waiting`: updates of the record that is written again.
+    /// Behind a control block of an earlier life. `waiting`: updates of the record that is written
+    /// again.
     pub(super) fn resume(control: u64, tail: Start, waiting: &[u8]) -> OnDrive {
         OnDrive {
             waiting: waiting.to_vec(),
@@ -185,7 +192,8 @@ mod tests {
     use super::super::{Home, Settings};
     use super::*;
 
-    /// However many wait, and however few a batch takes, an update is copied once at most on average.
+    /// However many wait, and however few a batch takes, an update is copied once at most on
+    /// average.
     #[test]
     fn a_batch_costs_what_it_has_and_not_what_waits() {
         let (geometry, settings) = of_pieces();

@@ -7,25 +7,31 @@
 //! Walking -> Ahead -> Done, or -> Walking again from an older portion, or an error
 //! ```
 //!
-//! That is the way with NVRAM. Where the log is at home on its drive, more lies ahead: `recovery_on_drive`.
+//! That is the way with NVRAM. Where the log is at home on its drive, more lies ahead:
+//! `recovery_on_drive`.
 //!
-//! A sound piece makes its entries *known*; a sound batch updates them. A damaged piece leaves known what an older one has
-//! made known, because all updates since are replayed over that. A damaged batch makes everything unknown until pieces that
-//! were written later. So an older checkpoint is used exactly where that is safe. Where entries stay unknown at the end, the
-//! walk begins anew at an older portion as long as no write has reached it; then the first damage is the error. A record
-//! whose header is damaged hides where the next one begins, and ends a walk too.
+//! A sound piece makes its entries *known*; a sound batch updates them. A damaged piece leaves
+//! known what an older one has made known, because all updates since are replayed over that. A
+//! damaged batch makes everything unknown until pieces that were written later. So an older
+//! checkpoint is used exactly where that is safe. Where entries stay unknown at the end, the walk
+//! begins anew at an older portion as long as no write has reached it; then the first damage is the
+//! error. A record whose header is damaged hides where the next one begins, and ends a walk too.
 //!
-//! The record behind the last one that NVRAM knows of may be torn, and is then no damage: its entries are in NVRAM. There is one
-//! at most, since a control block is written before the next record begins.
+//! The record behind the last one that NVRAM knows of may be torn, and is then no damage: its
+//! entries are in NVRAM. There is one at most, since a control block is written before the next
+//! record begins.
 //!
-//! What is read depends on NVRAM alone, not on what lies there: the log can say beforehand what its recovery will read. Of a
-//! record that the end of a read cuts, the begin is kept until the rest comes.
+//! What is read depends on NVRAM alone, not on what lies there: the log can say beforehand what its
+//! recovery will read. Of a record that the end of a read cuts, the begin is kept until the rest
+//! comes.
 //!
-//! Recovery does no I/O. Who owns it asks `next_read`, gives what was read to `feed` until there is none, and calls
-//! `finish`. Memory: the map, a byte a piece, a record, and the bits of [`unique`] at the end.
+//! Recovery does no I/O. Who owns it asks `next_read`, gives what was read to `feed` until there is
+//! none, and calls `finish`. Memory: the map, a byte a piece, a record, and the bits of [`unique`]
+//! at the end.
 //!
-//! Source: FAST 2002, section 5: "scan the log region from the youngest checkpoint, replay NVRAM"; that records are taken
-//! oldest first is inferred. Cost: a checksum and a copy of what is read, a random access an update.
+//! Source: FAST 2002, section 5: "scan the log region from the youngest checkpoint, replay NVRAM";
+//! that records are taken oldest first is inferred. Cost: a checksum and a copy of what is read, a
+//! random access an update.
 
 use crate::units::{BLOCK_BYTES, Blocks};
 
@@ -67,15 +73,19 @@ pub struct Recovery {
     pub(super) next: Start,
     /// Number of the first record that nothing vouches for.
     pub(super) end: u64,
-    /// The highest number that a record has which lies behind one that is not sound; 0 if none has. For a home on the drive.
+    /// The highest number that a record has which lies behind one that is not sound; 0 if none has.
+    /// For a home on the drive.
     pub(super) highest: u64,
     /// Whether a record follows a younger control block than the one that was found.
     pub(super) is_outdated: bool,
-    /// A checksum over the headers of the records from the tail on: two drives with the same have the same records.
+    /// A checksum over the headers of the records from the tail on: two drives with the same have
+    /// the same records.
     pub(super) trail: u32,
-    /// The youngest record that nothing vouches for, and the log before it. For a home on the drive.
+    /// The youngest record that nothing vouches for, and the log before it. For a home on the
+    /// drive.
     pub(super) youngest: Option<(Before, Youngest)>,
-    /// The highest number of a control block that any drive has: the next one is higher. For a home on the drive.
+    /// The highest number of a control block that any drive has: the next one is higher. For a home
+    /// on the drive.
     pub(super) highest_control: u64,
     /// Where the next read begins, counted through all laps.
     at: u64,
@@ -307,8 +317,8 @@ impl Recovery {
         Ok(Step::Next)
     }
 
-    /// Takes the record that begins here if it is whole: NVRAM does not know of it. Whatever it is, all of its place is read
-    /// before it is looked at.
+    /// Takes the record that begins here if it is whole: NVRAM does not know of it. Whatever it is,
+    /// all of its place is read before it is looked at.
     fn look(&mut self, at: u64, bytes: &[u8]) -> Result<Step, Damage> {
         if self.layout.settings.home == Home::Drive {
             return self.look_on(at, bytes);

@@ -1,4 +1,5 @@
-//! The way back of a log that is at home on its drive: what comes after the last record that the control block tells of.
+//! The way back of a log that is at home on its drive: what comes after the last record that the
+//! control block tells of.
 //!
 //! ```text
 //! Ahead     takes one record after the other while each follows the one before
@@ -7,16 +8,20 @@
 //! Through -> Walking again, if something has: all records below that number were written, so one that is not sound is damage
 //! ```
 //!
-//! A header is enough to say that a write began, and then all before it had ended. The highest number that is found may
-//! itself be torn. The youngest record has nothing that vouches for it, as with a virtual log.
+//! A header is enough to say that a write began, and then all before it had ended. The highest
+//! number that is found may itself be torn. The youngest record has nothing that vouches for it, as
+//! with a virtual log.
 //!
-//! A record tells the control block that it follows. If that is younger than the one that was found, the latter is not the youngest:
-//! records may lie beyond its bound, so its log is not taken.
+//! A record tells the control block that it follows. If that is younger than the one that was
+//! found, the latter is not the youngest: records may lie beyond its bound, so its log is not
+//! taken.
 //!
-//! **Two drives with the log.** The one whose control block is younger has come further, and of equal ones the one with the higher
-//! number ([`Reached`]). Every life writes a control block before its first record, so a drive that was away for a life has an older one.
-//! A sound log is taken beside one that is damaged only if it [covers](Recovery::covers) that one: has all that was answered there. What
-//! a drive has of the log that is taken is looked up in its records, read by the control block of that log ([`Has`]).
+//! **Two drives with the log.** The one whose control block is younger has come further, and of
+//! equal ones the one with the higher number ([`Reached`]). Every life writes a control block
+//! before its first record, so a drive that was away for a life has an older one. A sound log is
+//! taken beside one that is damaged only if it [covers](Recovery::covers) that one: has all that
+//! was answered there. What a drive has of the log that is taken is looked up in its records, read
+//! by the control block of that log ([`Has`]).
 
 use super::Geometry;
 use super::control::{CONTROL_BYTES, Control, write_control};
@@ -48,12 +53,14 @@ pub enum Has {
     Less,
 }
 
-/// Whether a control block that was found by its number is younger than another one; both are low halves.
+/// Whether a control block that was found by its number is younger than another one; both are low
+/// halves.
 fn is_younger(one: u32, other: u32) -> bool {
     one != other && one.wrapping_sub(other) < 1 << 31
 }
 
-/// A look at all blocks of a region, whatever they are: how far the youngest records there have come.
+/// A look at all blocks of a region, whatever they are: how far the youngest records there have
+/// come.
 #[derive(Clone, Copy, Debug)]
 pub struct Survey {
     volume: u64,
@@ -87,7 +94,8 @@ impl Survey {
         }
     }
 
-    /// How far they have come; nothing if there is no record. `near`: a control block whose number is not far from theirs.
+    /// How far they have come; nothing if there is no record. `near`: a control block whose number
+    /// is not far from theirs.
     pub fn reached(&self, near: u64) -> Option<Reached> {
         let (control, highest) = self.youngest?;
         let ahead = control.wrapping_sub(near as u32).cast_signed();
@@ -99,7 +107,8 @@ impl Survey {
 }
 
 impl Recovery {
-    /// Begins with the control blocks at the ends of the region on a drive, which are so long: [`control_places`].
+    /// Begins with the control blocks at the ends of the region on a drive, which are so long:
+    /// [`control_places`].
     ///
     /// # Errors
     /// Both are damaged, or newer, or of another volume or geometry.
@@ -141,11 +150,13 @@ impl Recovery {
         }
     }
 
-    /// Whether this log, which is sound, has all that was answered by another drive's, which is not: of that one its way back, as far as
-    /// that came, and a look at its region. A drive of which nothing can be seen has no say.
+    /// Whether this log, which is sound, has all that was answered by another drive's, which is
+    /// not: of that one its way back, as far as that came, and a look at its region. A drive of
+    /// which nothing can be seen has no say.
     ///
-    /// Records go to both drives, and one is answered when both have it. One that the other drive lacks is answered only if a control
-    /// block says that this drive is alone. So a drive that has one record more, and no such control block, has one that was not answered.
+    /// Records go to both drives, and one is answered when both have it. One that the other drive
+    /// lacks is answered only if a control block says that this drive is alone. So a drive that has
+    /// one record more, and no such control block, has one that was not answered.
     pub fn covers(&self, other: Option<&Recovery>, survey: &Survey) -> bool {
         let Reached { control, next } = self.reached();
         let near = other.map_or(control, |other| other.control);
@@ -174,7 +185,8 @@ impl Recovery {
         seen.control < control || seen.next <= next + u64::from(one_more)
     }
 
-    /// What another drive has of the records of this log. Both were read by a control block that says the same.
+    /// What another drive has of the records of this log. Both were read by a control block that
+    /// says the same.
     pub fn has(&self, other: &Recovery) -> Has {
         let same = |next: u64, trail: u32| (other.next.sequence, other.trail) == (next, trail);
         let next = self.next.sequence;
@@ -199,7 +211,8 @@ impl Recovery {
         (layout.control_at(number), block)
     }
 
-    /// Another drive has something of a control block with this number: the next one of this log is to be younger.
+    /// Another drive has something of a control block with this number: the next one of this log is
+    /// to be younger.
     pub fn outdo(&mut self, control: u64) {
         self.highest_control = self.highest_control.max(control);
     }
@@ -225,7 +238,8 @@ impl Recovery {
         self.finish_before(again)
     }
 
-    /// A record that is not older than the control block follows it, or one that is younger and not there.
+    /// A record that is not older than the control block follows it, or one that is younger and not
+    /// there.
     pub(super) fn check_control(&mut self, header: &Header, place: DamageAt) -> Result<(), Damage> {
         let allowed = self.control as u32;
         let is_new = header.sequence >= self.told.sequence;
@@ -276,7 +290,8 @@ impl Recovery {
         Ok(Step::Next)
     }
 
-    /// Looks for records with higher numbers. Those that follow an older control block are of a life that was lost.
+    /// Looks for records with higher numbers. Those that follow an older control block are of a
+    /// life that was lost.
     pub(super) fn look_through(&mut self, at: u64, bytes: &[u8]) -> Result<(), Damage> {
         let blocks = bytes.chunks_exact(BLOCK_BYTES as usize);
         for (at, block) in (at..).zip(blocks) {

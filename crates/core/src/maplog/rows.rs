@@ -1,7 +1,9 @@
-//! Of which rows a parity may not hold, and which blocks are bad, of volumes with parity: a table in NVRAM.
+//! Of which rows a parity may not hold, and which blocks are bad, of volumes with parity: a table
+//! in NVRAM.
 //!
-//! Nothing of such a volume has to be found again. But where a write was under way data and parity may be of different writes, and where a write has
-//! failed, or a drive is gone, the others of a row alone tell what was answered. Both have to be known after a power cut.
+//! Nothing of such a volume has to be found again. But where a write was under way data and parity
+//! may be of different writes, and where a write has failed, or a drive is gone, the others of a
+//! row alone tell what was answered. Both have to be known after a power cut.
 //!
 //! ```text
 //! 0     head        prelude (sequence = 0) | drives 2 | arrays 2 | spares 2 | 2 of zeros | strip 8 | extent 8 | a drive's blocks 8
@@ -12,13 +14,16 @@
 //! word  behind the last one
 //! ```
 //!
-//! All that is asked of the memory is that an aligned word of eight bytes is written whole or not at all. The first word of an entry is
-//! written last and commits it; of one that nobody uses it is the only word that counts. What changes is added anew before the old entry is removed: found
+//! All that is asked of the memory is that an aligned word of eight bytes is written whole or not
+//! at all. The first word of an entry is written last and commits it; of one that nobody uses it is
+//! the only word that counts. What changes is added anew before the old entry is removed: found
 //! together they say no less than either.
 //!
-//! The table grows as it is needed and never shrinks: an entry for each stripe that is being written or that no flush has made safe, and for each run of bad blocks.
+//! The table grows as it is needed and never shrinks: an entry for each stripe that is being
+//! written or that no flush has made safe, and for each run of bad blocks.
 //!
-//! The words are ours; that a controller keeps such a list: Chen and others, "RAID: high-performance, reliable secondary storage", ACM Computing Surveys 1994, section 3.
+//! The words are ours; that a controller keeps such a list: Chen and others, "RAID:
+//! high-performance, reliable secondary storage", ACM Computing Surveys 1994, section 3.
 
 use super::format::{self, Damage, DamageAt, Fault, PARITIES, PRELUDE_BYTES, put, u64_at};
 
@@ -53,7 +58,8 @@ pub struct Parities {
 pub enum Kind {
     /// They are parities of rows that are being written.
     Writing = 1,
-    /// They are bad: a write of them has failed, or they cannot be read and nothing else tells them.
+    /// They are bad: a write of them has failed, or they cannot be read and nothing else tells
+    /// them.
     Bad = 2,
     /// They are bad, as the drive went that had them.
     Gone = 3,
@@ -296,7 +302,8 @@ impl RowsTable {
     }
 }
 
-/// What an entry says; none if nobody uses it. The checksum is right, so this was written so: not by this volume, if it cannot be.
+/// What an entry says; none if nobody uses it. The checksum is right, so this was written so: not
+/// by this volume, if it cannot be.
 fn noted(words: &Words, of: &Parities) -> Result<Option<Noted>, Fault> {
     let kind = match words.kind {
         UNUSED => return Ok(None),
@@ -395,7 +402,8 @@ mod tests {
         assert_eq!(found(&table), expected);
     }
 
-    /// Of what was there one word changes, the count: what is found has all entries, whether that was written or not.
+    /// Of what was there one word changes, the count: what is found has all entries, whether that
+    /// was written or not.
     #[test]
     fn a_power_cut_while_the_table_grows_leaves_all_entries() {
         let mut rng = Rng::stream(3, "rows");
@@ -414,7 +422,8 @@ mod tests {
         assert_eq!(found(&table), expected);
     }
 
-    /// Words two and three of an unused entry do not count: they are of an entry that no power cut has committed.
+    /// Words two and three of an unused entry do not count: they are of an entry that no power cut
+    /// has committed.
     #[test]
     fn a_bit_that_changes_is_seen_where_it_counts() {
         let mut rng = Rng::stream(2, "rows");

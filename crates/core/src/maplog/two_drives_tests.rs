@@ -1,4 +1,5 @@
-//! Two drives with a log at home on them: which has come further, what makes them alike again, and what a lost life has left.
+//! Two drives with a log at home on them: which has come further, what makes them alike again, and
+//! what a lost life has left.
 
 use std::collections::VecDeque;
 
@@ -25,7 +26,8 @@ fn the_log_that_came_further_is_known() {
         let lacks_youngest = records == 1 && newer.youngest_is_new(&older);
         assert_eq!(has == Has::AllButYoungest, lacks_youngest, "{has:?}");
         assert_ne!(has, Has::All);
-        // Damaged, it still tells that the other one is old, but where that one lacks what was never answered.
+        // Damaged, it still tells that the other one is old, but where that one lacks what was
+        // never answered.
         let (block, _) = world.world.records()[world.world.records().len() - 2];
         let mut region = world.world.region.clone();
         region[block * BLOCK + 9] ^= 1;
@@ -38,7 +40,8 @@ fn the_log_that_came_further_is_known() {
     }
 }
 
-/// One drive has a record that the power tore on the other, and is away for a life in which another record gets its number.
+/// One drive has a record that the power tore on the other, and is away for a life in which another
+/// record gets its number.
 #[test]
 fn a_record_of_a_life_that_was_lost_is_not_gone_on_with() {
     let mut world = DriveWorld::of_blocks("lost life");
@@ -72,7 +75,8 @@ fn a_record_of_a_life_that_was_lost_is_not_gone_on_with() {
     assert_eq!(has(&here, &away, &region), Has::Less);
 }
 
-/// After a power cut the youngest record is on one of two drives. It is written again as it was, and nothing else before it.
+/// After a power cut the youngest record is on one of two drives. It is written again as it was,
+/// and nothing else before it.
 #[test]
 fn the_youngest_record_is_written_again_as_it_was() {
     for seed in 0..30 {
@@ -104,7 +108,8 @@ fn the_youngest_record_is_written_again_as_it_was() {
     }
 }
 
-/// A drive comes back from a life that was lost, and gets all records from there on. Those of the lost life have higher numbers.
+/// A drive comes back from a life that was lost, and gets all records from there on. Those of the
+/// lost life have higher numbers.
 #[test]
 fn records_of_a_lost_life_are_passed_over() {
     let (geometry, settings) = of_pieces();
@@ -161,7 +166,8 @@ fn a_mark_takes_all_control_blocks_that_are_not_younger() {
     world.cut("whole again");
 }
 
-/// A drive that lacks what was answered is told by the control block of the one that went on alone, even if that one is damaged.
+/// A drive that lacks what was answered is told by the control block of the one that went on alone,
+/// even if that one is damaged.
 #[test]
 fn who_is_alone_says_so_before_anything_is_answered() {
     let mut world = DriveWorld::of_blocks("alone");
@@ -198,8 +204,8 @@ fn who_is_alone_says_so_before_anything_is_answered() {
     assert!(!covers(&world.world.region), "it may be answered");
 }
 
-/// A control block says that a drive is alone, and a record follows it. Whatever of that drive cannot be read, the other one's log, which lacks
-/// something that was answered, is not taken.
+/// A control block says that a drive is alone, and a record follows it. Whatever of that drive
+/// cannot be read, the other one's log, which lacks something that was answered, is not taken.
 #[test]
 fn what_was_answered_to_a_drive_that_is_alone_is_not_lost_for_the_other() {
     let mut world = DriveWorld::of_blocks("alone");
@@ -251,7 +257,8 @@ fn what_was_answered_to_a_drive_that_is_alone_is_not_lost_for_the_other() {
     assert!(covers(answered, answered, &[]));
 }
 
-/// The other drive has the next control block, of a life that was lost: the one after that would lie over the youngest of this drive.
+/// The other drive has the next control block, of a life that was lost: the one after that would
+/// lie over the youngest of this drive.
 #[test]
 fn a_control_block_never_lies_over_the_youngest() {
     for more in 0..4 {

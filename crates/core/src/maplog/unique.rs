@@ -1,12 +1,14 @@
 //! The last check of a recovered map: no two blocks lie in one slot of a drive.
 //!
-//! A bit for each slot, set by the first who has it. Neighbours in the map lie anywhere on a drive, and a bit at a time, each
-//! far from the last, would cost a miss of every cache. So slots are gathered by region, a region being as many bits as a
-//! processor keeps near, and a region's bits are set when enough have come together.
+//! A bit for each slot, set by the first who has it. Neighbours in the map lie anywhere on a drive,
+//! and a bit at a time, each far from the last, would cost a miss of every cache. So slots are
+//! gathered by region, a region being as many bits as a processor keeps near, and a region's bits
+//! are set when enough have come together.
 //!
-//! The bits may take a sixteenth of the map's own memory; with more slots than that (a dilution above two, about) they are
-//! gone through in several windows, each a pass over the map. The gathered slots take a sixty-fourth. With the map's four
-//! bytes an entry that stays within the ten per cent that the claim about its memory allows.
+//! The bits may take a sixteenth of the map's own memory; with more slots than that (a dilution
+//! above two, about) they are gone through in several windows, each a pass over the map. The
+//! gathered slots take a sixty-fourth. With the map's four bytes an entry that stays within the ten
+//! per cent that the claim about its memory allows.
 //!
 //! Cost: a bit an entry, near its predecessors, and a sequential read of the map per window.
 
@@ -58,7 +60,8 @@ impl Window {
         }
     }
 
-    /// Claims a slot; an error may name another one that was claimed twice. Slots elsewhere are not claimed.
+    /// Claims a slot; an error may name another one that was claimed twice. Slots elsewhere are not
+    /// claimed.
     #[inline]
     fn claim(&mut self, slot: u64) -> Result<(), u64> {
         if slot < self.first || slot > self.last {
@@ -211,7 +214,8 @@ mod tests {
             spread: Spread::ByPair,
             ..GEOMETRY
         };
-        // Chunks 0 and 21 are of the same pair: each drive has the first copy of one and the second of the other.
+        // Chunks 0 and 21 are of the same pair: each drive has the first copy of one and the second
+        // of the other.
         let mut map = Map::empty(&geometry);
         map.copies = vec![(0..84).collect(), (0..84).collect()];
         let check = |map: &Map| check_by(&geometry, map, &[], 100);

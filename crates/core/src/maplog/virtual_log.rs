@@ -1,32 +1,38 @@
-//! The virtual log: a map that is safe without NVRAM, because its own sectors are written eagerly, wherever the heads are.
+//! The virtual log: a map that is safe without NVRAM, because its own sectors are written eagerly,
+//! wherever the heads are.
 //!
-//! The map is cut into *map sectors* of one slot each, nearly a thousand entries in 4 KiB. A sector has the entries of all copies
-//! of its chunks: a new copy and the end of the old ones are one write, and no power cut comes between. An update writes the
-//! sector that holds it into a free slot. Where the next sector will lie is not known, so links point backward: every sector links to
-//! the youngest one before it, and recovery walks from the *tail*, the youngest of all. The sector that a new one replaces
-//! is free at once, though older links led through it: the new one links past it, to what it linked to. So the log is a
-//! tree with the tail as its root, in which every live sector has one parent, younger than itself.
+//! The map is cut into *map sectors* of one slot each, nearly a thousand entries in 4 KiB. A sector
+//! has the entries of all copies of its chunks: a new copy and the end of the old ones are one
+//! write, and no power cut comes between. An update writes the sector that holds it into a free
+//! slot. Where the next sector will lie is not known, so links point backward: every sector links
+//! to the youngest one before it, and recovery walks from the *tail*, the youngest of all. The
+//! sector that a new one replaces is free at once, though older links led through it: the new one
+//! links past it, to what it linked to. So the log is a tree with the tail as its root, in which
+//! every live sector has one parent, younger than itself.
 //!
 //! ```text
 //! parents and children of sectors:   c -> b -> a        b is written again:   b' -> c      and  b' -> a
 //! ```
 //!
-//! Old sectors keep links to slots that were used again since (here that of c to b). Recovery visits sectors in falling order of
-//! their numbers. A sector has a lower number than the one that replaced it, and than every sector on the way to that one. So
-//! recovery meets the replacement before it meets a link to what was replaced, and skips that link.
+//! Old sectors keep links to slots that were used again since (here that of c to b). Recovery
+//! visits sectors in falling order of their numbers. A sector has a lower number than the one that
+//! replaced it, and than every sector on the way to that one. So recovery meets the replacement
+//! before it meets a link to what was replaced, and skips that link.
 //!
 //! ```text
 //! sector   prelude | 32 sector 4 | 36 live sectors 4 | 40 links 4 | 44 spread 1, zero 3 | 48 eight links of 20 bytes | 208 entries, copy by copy
 //! link     number 8 | sector 4 | slot 4 | drive 2 | zero 2
 //! ```
 //!
-//! Source: Wang, Anderson and Patterson, "Virtual log based file systems for a programmable disk", OSDI 1999, section 3.2.
-//! Departure: the paper draws two links a sector. When a sector with two children is replaced there are three to link to,
-//! so two are not enough for any order of updates. Here are eight. A sector with eight children is replaced only after one
-//! of its descendants was written anew and took some over; with random updates that is less than one write in ten thousand.
+//! Source: Wang, Anderson and Patterson, "Virtual log based file systems for a programmable disk",
+//! OSDI 1999, section 3.2. Departure: the paper draws two links a sector. When a sector with two
+//! children is replaced there are three to link to, so two are not enough for any order of updates.
+//! Here are eight. A sector with eight children is replaced only after one of its descendants was
+//! written anew and took some over; with random updates that is less than one write in ten
+//! thousand.
 //!
-//! One sector is written at a time, since the next one links to it; updates meanwhile gather, a sector for many of them.
-//! Cost: a write is O(its size); 60 bytes a map sector of memory.
+//! One sector is written at a time, since the next one links to it; updates meanwhile gather, a
+//! sector for many of them. Cost: a write is O(its size); 60 bytes a map sector of memory.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -60,7 +66,8 @@ pub struct Spot {
 
 /// The youngest sector of a virtual log: what a walk begins with.
 ///
-/// Saved at power-down and erased before the log goes on: a saved tail that is not the youngest leads to an old map.
+/// Saved at power-down and erased before the log goes on: a saved tail that is not the youngest
+/// leads to an old map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tail(pub(super) Link);
 
@@ -357,7 +364,8 @@ pub struct Placed {
 }
 
 impl VirtualLog {
-    /// A virtual log of a volume of which nothing is mapped yet, with map sectors of the size of a slot.
+    /// A virtual log of a volume of which nothing is mapped yet, with map sectors of the size of a
+    /// slot.
     ///
     /// # Errors
     /// The geometry cannot be, or a slot is too small or too large.
@@ -381,7 +389,8 @@ impl VirtualLog {
         }
     }
 
-    /// Goes on from sectors in falling order of their numbers, each with the sector whose link led to it.
+    /// Goes on from sectors in falling order of their numbers, each with the sector whose link led
+    /// to it.
     pub(super) fn resume(
         layout: SectorLayout,
         walked: impl Iterator<Item = (Link, Option<u32>)>,
@@ -417,7 +426,8 @@ impl VirtualLog {
         }
     }
 
-    /// All of the map has to be written: of a volume that begins with something mapped. Changes go first.
+    /// All of the map has to be written: of a volume that begins with something mapped. Changes go
+    /// first.
     pub fn dirty_all(&mut self) {
         self.unwritten = 0..self.layout.sectors;
     }
@@ -480,8 +490,8 @@ impl VirtualLog {
         Some(helper)
     }
 
-    /// What a sector that is written now links to: the root, what it linked to itself, and if it is a helper as many
-    /// children of the one that it helps as there is room for.
+    /// What a sector that is written now links to: the root, what it linked to itself, and if it is
+    /// a helper as many children of the one that it helps as there is room for.
     fn children_of_new(&self, sector: u32, helped: u32) -> ([u32; LINKS_MAX], u8) {
         let mut children = [NONE; LINKS_MAX];
         let root = Some(self.root).filter(|root| *root != NONE && *root != sector);
@@ -570,9 +580,10 @@ impl VirtualLog {
         }
     }
 
-    /// The write under way has failed. Its sector comes next again, under a higher number: what the drive may have written all the
-    /// same is older then than everything that follows, and no link leads there. If another sector came before, a scan would take what
-    /// the drive has written for the youngest version, and find no link to it.
+    /// The write under way has failed. Its sector comes next again, under a higher number: what the
+    /// drive may have written all the same is older then than everything that follows, and no link
+    /// leads there. If another sector came before, a scan would take what the drive has written for
+    /// the youngest version, and find no link to it.
     ///
     /// # Panics
     /// None is under way.
@@ -614,7 +625,8 @@ impl VirtualLog {
         node.count += 1;
     }
 
-    /// The youngest sector, for power-down; none if nothing was ever written. The caller lets the write under way end first.
+    /// The youngest sector, for power-down; none if nothing was ever written. The caller lets the
+    /// write under way end first.
     pub fn tail(&self) -> Option<Tail> {
         let node = self.nodes.get(self.root as usize)?;
         Some(Tail(Link {

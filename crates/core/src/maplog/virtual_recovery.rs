@@ -1,20 +1,21 @@
 //! The way back from a virtual log: from its saved tail, or from a scan of all slots.
 //!
-//! From the tail, sectors are read in falling order of their numbers. A link to a sector that was met is one to an older
-//! version, and is passed over; every other link leads to a live sector, whose number has to be the link's
-//! ([`virtual_log`](super::virtual_log) says why). So exactly the live sectors are read, and anything else that is found in
-//! their places is damage.
+//! From the tail, sectors are read in falling order of their numbers. A link to a sector that was
+//! met is one to an older version, and is passed over; every other link leads to a live sector,
+//! whose number has to be the link's ([`virtual_log`](super::virtual_log) says why). So exactly the
+//! live sectors are read, and anything else that is found in their places is damage.
 //!
-//! Without a tail every slot of the drives that have the log is read, and of each sector the version with the highest number is
-//! taken. The links are walked then as well, in memory: a damaged sector, of which only an older version is left, does not get
-//! away with it. The very youngest sector is the exception. Nothing links to it, so its damage is taken for the write that the
-//! power cut tore. Who cannot live with that saves the tail.
+//! Without a tail every slot of the drives that have the log is read, and of each sector the
+//! version with the highest number is taken. The links are walked then as well, in memory: a
+//! damaged sector, of which only an older version is left, does not get away with it. The very
+//! youngest sector is the exception. Nothing links to it, so its damage is taken for the write that
+//! the power cut tore. Who cannot live with that saves the tail.
 //!
-//! A slot of data that holds a copy of a map sector of this very volume (the image of a drive, stored on itself) could
-//! deceive a scan; a walk from the tail it cannot.
+//! A slot of data that holds a copy of a map sector of this very volume (the image of a drive,
+//! stored on itself) could deceive a scan; a walk from the tail it cannot.
 //!
-//! Source: OSDI 1999, section 3.2; details of the scan are ours. Cost: a read a live sector, or a read a slot; memory: the
-//! map, and a twentieth of it for links.
+//! Source: OSDI 1999, section 3.2; details of the scan are ours. Cost: a read a live sector, or a
+//! read a slot; memory: the map, and a twentieth of it for links.
 
 use std::collections::BinaryHeap;
 
@@ -169,7 +170,8 @@ impl VirtualRecovery {
         })
     }
 
-    /// The slot to read now; none when all was read. A slot that a drive does not have reads as zeros.
+    /// The slot to read now; none when all was read. A slot that a drive does not have reads as
+    /// zeros.
     pub fn next_read(&self) -> Option<Spot> {
         match &self.way {
             Way::FromTail { next, .. } => next.map(|(link, _)| link.spot),
@@ -254,7 +256,8 @@ fn follow(
     Ok(())
 }
 
-/// Takes what a slot holds if it is a sector of the map, and younger than what was found of that so far.
+/// Takes what a slot holds if it is a sector of the map, and younger than what was found of that so
+/// far.
 fn look(
     layout: &SectorLayout,
     scan: &mut Scan,

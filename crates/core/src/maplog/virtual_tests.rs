@@ -1,5 +1,5 @@
-//! A virtual log in a small array: its sectors and the data share the drives' slots, and every freed slot is used again at
-//! once.
+//! A virtual log in a small array: its sectors and the data share the drives' slots, and every
+//! freed slot is used again at once.
 
 use std::collections::VecDeque;
 
@@ -410,7 +410,8 @@ fn a_block_in_a_slot_of_the_map_is_found() {
     assert_eq!(damage.fault, expected);
 }
 
-/// A drive that did not answer in time may have written the sector all the same. While it was under way it changed again, behind another one.
+/// A drive that did not answer in time may have written the sector all the same. While it was under
+/// way it changed again, behind another one.
 #[test]
 fn a_sector_that_may_have_been_written_comes_before_those_that_wait() {
     let geometry = Geometry {

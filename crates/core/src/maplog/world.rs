@@ -1,4 +1,5 @@
-//! A volume for tests: a map log, its region, a model of what must survive, and slots that are given out once.
+//! A volume for tests: a map log, its region, a model of what must survive, and slots that are
+//! given out once.
 
 use std::collections::BTreeMap;
 

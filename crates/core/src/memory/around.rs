@@ -1,7 +1,9 @@
-//! Reads that go around the cache: what they want, as far as the write buffer has it, is from there, and the rest from the drives.
+//! Reads that go around the cache: what they want, as far as the write buffer has it, is from
+//! there, and the rest from the drives.
 //!
-//! What the buffer has when a read comes is given to it at once. So it does not matter what becomes of these blocks while the rest is on its way. If the buffer has nothing
-//! of it, the read goes to the stack below as it is; else jobs of the buffer bring the blocks between.
+//! What the buffer has when a read comes is given to it at once. So it does not matter what becomes
+//! of these blocks while the rest is on its way. If the buffer has nothing of it, the read goes to
+//! the stack below as it is; else jobs of the buffer bring the blocks between.
 
 use super::shape::touched;
 use super::{Memory, Move, Work, between};

@@ -1,15 +1,19 @@
-//! What is in the write buffer: pages by unit, which of their blocks are there and which are on their way to the drives, and which unit goes next.
+//! What is in the write buffer: pages by unit, which of their blocks are there and which are on
+//! their way to the drives, and which unit goes next.
 //!
-//! A page takes the room of a whole one, whichever of its blocks are there: a write of a part of a page leaves the rest where it is, so that nothing has to be
-//! read first. Of each block three things are known. It is *there*; it is *going*, as a job that has begun writes it; and it was written *again* since. A block that
-//! went is gone, unless it was written again.
+//! A page takes the room of a whole one, whichever of its blocks are there: a write of a part of a
+//! page leaves the rest where it is, so that nothing has to be read first. Of each block three
+//! things are known. It is *there*; it is *going*, as a job that has begun writes it; and it was
+//! written *again* since. A block that went is gone, unless it was written again.
 //!
-//! Units that have something and are neither going nor given up wait in the policy ([`Destage`]). One that could not be written so many times is *given up*:
-//! it stays, is read from here, and waits again when it is written to.
+//! Units that have something and are neither going nor given up wait in the policy ([`Destage`]).
+//! One that could not be written so many times is *given up*: it stays, is read from here, and
+//! waits again when it is written to.
 //!
-//! Which blocks are there is kept in NVRAM ([`BufferTable`]), page by page: an entry changes with what is there, before anybody is answered. A buffer that is
-//! made after a power cut begins with what the table says. What was going, tried or given up is forgotten then, and so is in which order units were written: all of them
-//! wait, as if each had been written once, by address.
+//! Which blocks are there is kept in NVRAM ([`BufferTable`]), page by page: an entry changes with
+//! what is there, before anybody is answered. A buffer that is made after a power cut begins with
+//! what the table says. What was going, tried or given up is forgotten then, and so is in which
+//! order units were written: all of them wait, as if each had been written once, by address.
 //!
 //! O(1) for each unit and each page that a request touches.
 
@@ -379,8 +383,8 @@ impl Buffer {
         self.parts.destage.written(unit, &how);
     }
 
-    /// The next unit that goes, if one may. `first` is what the first write or discard that waits touches, if that has to be written before it; `pressed` says
-    /// that one waits for room.
+    /// The next unit that goes, if one may. `first` is what the first write or discard that waits
+    /// touches, if that has to be written before it; `pressed` says that one waits for room.
     pub(super) fn choose(&mut self, first: Option<&Extent>, pressed: bool) -> Option<Unit> {
         let Marks {
             units, full_units, ..
@@ -513,7 +517,8 @@ impl Buffer {
         }
     }
 
-    /// Recounts everything from scratch and panics on a contradiction; `jobs` is how many are under way.
+    /// Recounts everything from scratch and panics on a contradiction; `jobs` is how many are under
+    /// way.
     pub(super) fn audit(&self, jobs: usize) {
         let (mut taken, mut going, mut own_jobs, mut waiting) = (0, 0, 0, 0);
         let known = self.slots.iter().flatten().count();

@@ -313,7 +313,8 @@ fn writes_wait_in_the_order_in_which_they_came() {
     assert_eq!(answered, expected);
 }
 
-/// A unit is tried twice. It stays in the buffer then, is read from there, and is tried again when it is written to.
+/// A unit is tried twice. It stays in the buffer then, is read from there, and is tried again when
+/// it is written to.
 #[test]
 fn what_cannot_be_written_is_kept_and_told() {
     let mut bench = Bench::new("lrw", 1, 1, AT_ONCE);
@@ -404,7 +405,8 @@ fn a_read_of_a_page_of_which_a_part_is_there_gets_the_rest_from_the_drives() {
     assert_eq!(bench.told("read_pages"), 2);
 }
 
-/// It is read from there, and goes to the drives by the marks of the new life: with the first request, and not before. What was given up is tried again.
+/// It is read from there, and goes to the drives by the marks of the new life: with the first
+/// request, and not before. What was given up is tried again.
 #[test]
 fn a_life_begins_with_what_was_in_the_buffer() {
     let mut before = Bench::new("lrw", 10, 2, AT_ONCE);
@@ -441,7 +443,8 @@ fn a_life_begins_with_what_was_in_the_buffer() {
     assert_eq!(found, []);
 }
 
-/// What follows 64 KiB in a row is of a sequence; of a hundred pages these are to have 50, and may have two more.
+/// What follows 64 KiB in a row is of a sequence; of a hundred pages these are to have 50, and may
+/// have two more.
 #[test]
 fn a_policy_that_wants_to_know_is_told_what_is_of_a_sequence() {
     let marks = Marks { units: 1, ..MARKS };
@@ -454,7 +457,8 @@ fn a_policy_that_wants_to_know_is_told_what_is_of_a_sequence() {
     }
 }
 
-/// Of a unit of two jobs one fails: its pages are on the drives once they are written, and the unit when all of it is.
+/// Of a unit of two jobs one fails: its pages are on the drives once they are written, and the unit
+/// when all of it is.
 #[test]
 fn what_could_not_be_written_did_not_go_to_the_drives() {
     let mut bench = Bench::new("lrw", 8, 4, AT_ONCE);
@@ -475,7 +479,8 @@ fn what_could_not_be_written_did_not_go_to_the_drives() {
     assert_eq!((bench.below_at(), told(&bench)), (vec![], [2, 0, 4]));
 }
 
-/// Sixteen sequences that cannot be written would have them had 66 of a hundred pages, of which they have 64: it would not be their turn any more.
+/// Sixteen sequences that cannot be written would have them had 66 of a hundred pages, of which
+/// they have 64: it would not be their turn any more.
 #[test]
 fn what_could_not_be_written_moves_no_desired_size() {
     let marks = Marks { units: 1, ..MARKS };

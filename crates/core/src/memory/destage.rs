@@ -1,12 +1,15 @@
 //! Writes and discards above a write buffer, and the jobs that write to the drives what is in it.
 //!
-//! Writes enter in the order in which they came. One for which there is no room waits, and all that come later wait behind it. Discards, and writes that are
-//! larger than the whole buffer, go to the stack below as they are: when what the buffer has there has been written, and nothing enters until they have ended. So no write
-//! passes another of the same blocks.
+//! Writes enter in the order in which they came. One for which there is no room waits, and all that
+//! come later wait behind it. Discards, and writes that are larger than the whole buffer, go to the
+//! stack below as they are: when what the buffer has there has been written, and nothing enters
+//! until they have ended. So no write passes another of the same blocks.
 //!
-//! What a job writes is forced ([`Request::fua`]): only what is on the medium may leave the buffer. A job that failed leaves its blocks where they are. If nothing can
-//! be written any more and there is no room, writes go through and are answered as the stack below answers them; where blocks are in their way that could not be written, they
-//! fail as these did. Nothing that was answered ever leaves the buffer but to the drives.
+//! What a job writes is forced ([`Request::fua`]): only what is on the medium may leave the buffer.
+//! A job that failed leaves its blocks where they are. If nothing can be written any more and there
+//! is no room, writes go through and are answered as the stack below answers them; where blocks are
+//! in their way that could not be written, they fail as these did. Nothing that was answered ever
+//! leaves the buffer but to the drives.
 
 use super::buffer::Fate;
 use super::{Memory, Move, OwnJob, Work};
@@ -49,7 +52,8 @@ impl Memory {
         self.destage(now);
     }
 
-    /// A write enters the buffer, and is answered soon. The cache has it, or has it no more, as if it had gone to the drives at once.
+    /// A write enters the buffer, and is answered soon. The cache has it, or has it no more, as if
+    /// it had gone to the drives at once.
     fn enter(&mut self, now: Instant, asked: u32, request: &Request) {
         self.change(request);
         self.changed(request, true);

@@ -86,7 +86,8 @@ impl Memory {
             return self.read_around(now, asked, request);
         }
         let before = self.lines.lent;
-        // Pieces of what was asked for with something between that is there, and where the last one ended.
+        // Pieces of what was asked for with something between that is there, and where the last one
+        // ended.
         let (mut pieces, mut ended) = (0_u64, None);
         let mut run: Option<Run> = None;
         let last = (end - 1) / shape.track;

@@ -34,13 +34,15 @@ struct Held {
     whole: Mask,
     /// Brought, or on their way, and never asked for.
     ahead: Mask,
-    /// In memory, brought and never asked for, in lines that stay once more when they are to make room.
+    /// In memory, brought and never asked for, in lines that stay once more when they are to make
+    /// room.
     spared: Mask,
     /// The prefetcher's.
     note: u32,
     /// Whether a read asks for it, or it is to be brought.
     wanted: bool,
-    /// Whether the prefetcher knows that a part of what it has brought had to make room before anybody asked for it.
+    /// Whether the prefetcher knows that a part of what it has brought had to make room before
+    /// anybody asked for it.
     told: bool,
 }
 
@@ -90,7 +92,8 @@ pub(super) struct Lines {
     pub(super) lent: u64,
     /// What the prefetcher wants; empty but while a read is dealt with.
     pub(super) wanted: Vec<Wanted>,
-    /// What had to make room before anybody asked for it, of which the prefetcher does not know yet.
+    /// What had to make room before anybody asked for it, of which the prefetcher does not know
+    /// yet.
     pub(super) unread: Vec<Unread>,
     pub(super) counts: Counts,
 }
@@ -123,7 +126,8 @@ impl Lines {
         self.shape
     }
 
-    /// Whether a read of these pages has to go around the memory: what it wants is not there, and cannot be brought into it now.
+    /// Whether a read of these pages has to go around the memory: what it wants is not there, and
+    /// cannot be brought into it now.
     pub(super) fn must_pass(&self, first: u64, end: u64) -> bool {
         let mut tracks = self.shape.tracks(first, end);
         tracks.any(|(track, mask)| {
@@ -136,7 +140,8 @@ impl Lines {
         })
     }
 
-    /// What the policy knows of lines lies elsewhere than what is known of their track: so that both come from memory at a time.
+    /// What the policy knows of lines lies elsewhere than what is known of their track: so that
+    /// both come from memory at a time.
     #[inline]
     fn fetch(&self, slot: u32, mask: Mask) {
         for (line, _) in self.shape.lines_of(slot, mask) {
@@ -144,7 +149,8 @@ impl Lines {
         }
     }
 
-    /// A read begins with a track: its number, which of these pages are neither there nor on their way, and what that makes of them.
+    /// A read begins with a track: its number, which of these pages are neither there nor on their
+    /// way, and what that makes of them.
     pub(super) fn look(&mut self, track: u64, mask: Mask) -> (u32, Mask, Found) {
         let slot = self.number(track);
         self.fetch(slot, mask);
@@ -165,8 +171,9 @@ impl Lines {
         (slot, away, found)
     }
 
-    /// A read asks for these pages of a track, of which some are `away`, as a part of this. It gets those that are in memory. Those that are on their way,
-    /// and those that it has to bring, which are on their way from now on.
+    /// A read asks for these pages of a track, of which some are `away`, as a part of this. It gets
+    /// those that are in memory. Those that are on their way, and those that it has to bring, which
+    /// are on their way from now on.
     pub(super) fn ask(
         &mut self,
         (slot, mask, away): (u32, Mask, Mask),
@@ -194,7 +201,8 @@ impl Lines {
             } else if own & away != 0 {
                 self.cache.miss_in(line, pattern);
             } else if own & bring != 0 {
-                // The prefetcher wants it for the same read: no miss of the sequence, but one of the line.
+                // The prefetcher wants it for the same read: no miss of the sequence, but one of
+                // the line.
                 self.cache.miss(line);
             }
             if self.whole_lines && own & bring != 0 {
@@ -258,7 +266,8 @@ impl Lines {
         self.forget_note(slot);
     }
 
-    /// A job has ended that brought these pages of a track. If it has not failed, they enter, but for those that a write has passed or that are there.
+    /// A job has ended that brought these pages of a track. If it has not failed, they enter, but
+    /// for those that a write has passed or that are there.
     pub(super) fn come(
         &mut self,
         (track, mask): (u64, Mask),
@@ -292,7 +301,8 @@ impl Lines {
         self.hit_again(slot, mask, false, orders);
     }
 
-    /// Lines with these pages are asked for, as far as they are in memory: one may go as another one is hit.
+    /// Lines with these pages are asked for, as far as they are in memory: one may go as another
+    /// one is hit.
     fn hit_again(&mut self, slot: u32, mask: Mask, by_write: bool, orders: &mut Orders) {
         for (line, _) in self.shape.lines_of(slot, mask) {
             if self.cache.holds(line) {
@@ -305,7 +315,8 @@ impl Lines {
         }
     }
 
-    /// A write or discard begins: pages that are on their way are spoiled; what is in memory, or enters with a write as one of this pattern, is as it will be.
+    /// A write or discard begins: pages that are on their way are spoiled; what is in memory, or
+    /// enters with a write as one of this pattern, is as it will be.
     pub(super) fn change(
         &mut self,
         request: &Request,
@@ -415,7 +426,8 @@ impl Lines {
             .tell(&mut |measure, number| told(super::counts::CACHE, measure, number));
     }
 
-    /// Recounts everything and panics on a contradiction; `coming` is how many pages jobs are to bring, `in_buffer` how many the write buffer has.
+    /// Recounts everything and panics on a contradiction; `coming` is how many pages jobs are to
+    /// bring, `in_buffer` how many the write buffer has.
     pub(super) fn audit(&self, coming: u64, in_buffer: u64) {
         let (mut on_their_way, mut taken, mut lines, mut dirty) = (0, 0, 0, 0);
         for (slot, held) in (0..).zip(&self.held) {
@@ -546,7 +558,8 @@ impl Lines {
         self.see_off(orders);
     }
 
-    /// A line has left the cache for another one. Whether it stays once more: then it enters again, as if it had been brought anew.
+    /// A line has left the cache for another one. Whether it stays once more: then it enters again,
+    /// as if it had been brought anew.
     fn stays(&mut self, line: Line) -> bool {
         self.tell_unread(line);
         let (slot, own) = self.shape.place(line);
@@ -647,7 +660,8 @@ impl Lines {
         }));
     }
 
-    /// What of these pages lies within an extent is in memory as a job has brought it, or a request writes it.
+    /// What of these pages lies within an extent is in memory as a job has brought it, or a request
+    /// writes it.
     fn keep(&self, slot: u32, mask: Mask, (of, all): (RequestId, Extent), orders: &mut Orders) {
         let present = self.held[slot as usize].present;
         orders.push_moves(self.extents(slot, mask & present).map(|extent| Move::Keep {

@@ -1,33 +1,47 @@
-//! Memory above the placement: a read cache with what brings data before they are asked for, and a write buffer.
+//! Memory above the placement: a read cache with what brings data before they are asked for, and a
+//! write buffer.
 //!
-//! Clients' requests come here first. What a read finds in memory is answered from there. What it misses is brought by *jobs*: requests that the
-//! memory makes for itself and gives to the stack below, which plans and orders them as it does with any other. A job may bring more than was
-//! asked for, and requests that want what is on its way wait for it with the first. Without a write buffer, writes go through: they are clients' own requests below, and are
-//! answered when these are.
+//! Clients' requests come here first. What a read finds in memory is answered from there. What it
+//! misses is brought by *jobs*: requests that the memory makes for itself and gives to the stack
+//! below, which plans and orders them as it does with any other. A job may bring more than was
+//! asked for, and requests that want what is on its way wait for it with the first. Without a write
+//! buffer, writes go through: they are clients' own requests below, and are answered when these
+//! are.
 //!
-//! A *write buffer* is memory that a power cut does not empty. Writes are answered when they are in it, and so is a flush at once, and a write with force unit
-//! access as any other: what was answered is in the buffer until it is on the medium. Units of it go to the drives as jobs (`destage`), and what it has is
-//! read from it (`around`); `buffer` says what is there. To the cache a write that enters the buffer has ended: what it changes is in the cache as it
-//! will be read. Of what the buffer has nothing is brought from drives into the cache.
+//! A *write buffer* is memory that a power cut does not empty. Writes are answered when they are in
+//! it, and so is a flush at once, and a write with force unit access as any other: what was
+//! answered is in the buffer until it is on the medium. Units of it go to the drives as jobs
+//! (`destage`), and what it has is read from it (`around`); `buffer` says what is there. To the
+//! cache a write that enters the buffer has ended: what it changes is in the cache as it will be
+//! read. Of what the buffer has nothing is brought from drives into the cache.
 //!
-//! After a power cut the volume is what the drives hold, recovered as its placement does that, and over it what the buffer holds: which blocks that are is in NVRAM
-//! ([`Memory::nvram`]), and a memory that is made from it has them in its buffer again, before anything else happens. They are read from there and go to the drives as before; the first ones,
-//! if marks say so, with the first request. The read cache is empty then, and what prefetchers and policies knew is forgotten. A buffer that fails, or is in two places, is not here.
+//! After a power cut the volume is what the drives hold, recovered as its placement does that, and
+//! over it what the buffer holds: which blocks that are is in NVRAM ([`Memory::nvram`]), and a
+//! memory that is made from it has them in its buffer again, before anything else happens. They are
+//! read from there and go to the drives as before; the first ones, if marks say so, with the first
+//! request. The read cache is empty then, and what prefetchers and policies knew is forgotten. A
+//! buffer that fails, or is in two places, is not here.
 //!
-//! It is a layer of its own with the stack's grammar rather than a stage within the stack: so what a placement wants of the order of requests holds for jobs,
-//! too, and the cache delays nothing that would not wait without it.
+//! It is a layer of its own with the stack's grammar rather than a stage within the stack: so what
+//! a placement wants of the order of requests holds for jobs, too, and the cache delays nothing
+//! that would not wait without it.
 //!
 //! A read never finds what is older than a write that was answered before the read came:
 //!
-//! - A page that is being written is in memory as it will be, or not at all. Reads of the latter go around the memory until the write has ended.
-//! - A write that passes a page which is on its way *spoils* it: it does not enter when it comes, and reads that come later go around.
-//! - Of two writes of a page at a time nobody knows which reaches the drive last: the page leaves the memory until both have ended.
+//! - A page that is being written is in memory as it will be, or not at all. Reads of the latter go
+//!   around the memory until the write has ended.
+//! - A write that passes a page which is on its way *spoils* it: it does not enter when it comes,
+//!   and reads that come later go around.
+//! - Of two writes of a page at a time nobody knows which reaches the drive last: the page leaves
+//!   the memory until both have ended.
 //! - A write that failed leaves nobody knows what: its pages leave the memory.
-//! - A job that failed fails nobody: who waited for it asks by himself, for what he wants and nothing else.
+//! - A job that failed fails nobody: who waited for it asks by himself, for what he wants and
+//!   nothing else.
 //!
 //! A run may end while the buffer has something: that belongs to no request.
 //!
-//! Whoever carries out the orders moves the bytes. In a simulation nobody does. O(pages of a request), and what a policy costs.
+//! Whoever carries out the orders moves the bytes. In a simulation nobody does. O(pages of a
+//! request), and what a policy costs.
 
 use std::collections::VecDeque;
 
@@ -90,7 +104,8 @@ pub struct Parts {
 /// What the memory wants done, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Give this to the stack below: a job of its own, or a client's request that the memory cannot answer.
+    /// Give this to the stack below: a job of its own, or a client's request that the memory cannot
+    /// answer.
     Submit(Request),
     /// For whoever moves bytes.
     Move(Move),
@@ -101,10 +116,11 @@ pub(crate) enum Order {
 /// Bytes that move between the memory, jobs and clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Move {
-    /// A job begins, with room of its own for its bytes: a read that the stack makes for itself, or a write of what the write buffer has of these blocks at
-    /// this moment.
+    /// A job begins, with room of its own for its bytes: a read that the stack makes for itself, or
+    /// a write of what the write buffer has of these blocks at this moment.
     Begin(Request),
-    /// These blocks of what a job has brought, or a client's request writes, are in memory from now on.
+    /// These blocks of what a job has brought, or a client's request writes, are in memory from now
+    /// on.
     Keep {
         /// The job, or the client's request.
         of: RequestId,
@@ -372,7 +388,8 @@ impl Memory {
             .tell(&mut |measure, number| told(counts::PREFETCH, measure, number));
     }
 
-    /// What the write buffer keeps in NVRAM beside the bytes of its blocks; none if there is no buffer.
+    /// What the write buffer keeps in NVRAM beside the bytes of its blocks; none if there is no
+    /// buffer.
     pub(crate) fn nvram(&self) -> Option<&[u8]> {
         self.buffer.as_ref().map(|buffer| buffer.nvram())
     }

@@ -1,4 +1,5 @@
-//! What the memory orders, one request after another: bytes that move, when answers come, what is counted.
+//! What the memory orders, one request after another: bytes that move, when answers come, what is
+//! counted.
 
 #![cfg(test)]
 
@@ -159,7 +160,8 @@ fn writes_enter_and_misses_bring_lines_where_that_is_asked_for() {
     }
 }
 
-/// Whoever missed it has what his jobs cost; who waited with him has waited, and no drive has worked for him.
+/// Whoever missed it has what his jobs cost; who waited with him has waited, and no drive has
+/// worked for him.
 #[test]
 fn an_answer_says_when_its_first_job_began_and_what_all_have_cost() {
     let mut played = Played::new(2, "lru", "none");
@@ -211,7 +213,8 @@ fn a_read_that_waits_with_another_one_and_a_write_are_hits() {
 #[test]
 fn pages_are_counted_once_each() {
     let mut played = Played::new(3, "lru", "fixed:degree=1");
-    // The second track is brought beforehand; a page of it is asked for on its way, another one when it has come.
+    // The second track is brought beforehand; a page of it is asked for on its way, another one
+    // when it has come.
     let jobs = submitted(&played.ask(1, Op::Read, 0, 8));
     played.ask(2, Op::Read, 64, 8);
     played.ask(3, Op::Write, 0, 4);
@@ -232,7 +235,8 @@ fn pages_are_counted_once_each() {
     assert_eq!(of("prefetch", &ahead), [8, 1, 1, 6]);
 }
 
-/// Of three lines the second is there: what is before it and what is behind it is a read of the drives each.
+/// Of three lines the second is there: what is before it and what is behind it is a read of the
+/// drives each.
 #[test]
 fn reads_that_are_cut_are_counted() {
     let mut played = Played::new(10, "lru", "none");
@@ -247,7 +251,8 @@ fn reads_that_are_cut_are_counted() {
     assert_eq!(cut(&played), [1, 2]);
 }
 
-/// The rest of a line comes with what is asked for. Where a page of it is there already, that rest comes in two reads, of which only one has what was asked for.
+/// The rest of a line comes with what is asked for. Where a page of it is there already, that rest
+/// comes in two reads, of which only one has what was asked for.
 #[test]
 fn what_comes_beside_a_read_does_not_cut_it() {
     let mut played = Played::new(10, "lru", "none");
@@ -259,7 +264,8 @@ fn what_comes_beside_a_read_does_not_cut_it() {
     assert_eq!(cut, [0, 0]);
 }
 
-/// One read of eight tracks: a sequence from the fourth on, which misses once, as the prefetcher then wants the rest.
+/// One read of eight tracks: a sequence from the fourth on, which misses once, as the prefetcher
+/// then wants the rest.
 #[test]
 fn a_long_read_is_a_sequence_that_misses_once() {
     let mut played = Played::new(40, "sarc", "sarc:degree=8");
@@ -273,7 +279,8 @@ fn a_long_read_is_a_sequence_that_misses_once() {
     assert_eq!(played.told("cache", "cut_reads"), 0);
 }
 
-/// What is there of a group becomes part of the sequence: pages of a track of which the rest comes, and tracks behind what comes. What is discarded is not.
+/// What is there of a group becomes part of the sequence: pages of a track of which the rest comes,
+/// and tracks behind what comes. What is discarded is not.
 #[test]
 fn what_is_there_of_a_group_belongs_to_the_sequence() {
     let mut played = Played::new(40, "sarc", "sarc:degree=4");

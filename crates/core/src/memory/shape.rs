@@ -1,4 +1,5 @@
-//! How a volume is cut: into pages, which are there or not; lines, which policies keep; and tracks, which prefetchers go by.
+//! How a volume is cut: into pages, which are there or not; lines, which policies keep; and tracks,
+//! which prefetchers go by.
 
 use crate::ids::{Line, Track};
 use crate::pages::PAGE;
@@ -89,7 +90,8 @@ impl Shape {
         if from < to { bits(from, to) } else { 0 }
     }
 
-    /// The lines of the track in this slot that have some of these pages, each with all pages that it has.
+    /// The lines of the track in this slot that have some of these pages, each with all pages that
+    /// it has.
     #[inline]
     pub(super) fn lines_of(
         &self,

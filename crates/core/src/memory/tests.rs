@@ -1,4 +1,5 @@
-//! The memory by itself, over a stack that answers each job at once: what SARC's parts do, step by step, and the published statements about them.
+//! The memory by itself, over a stack that answers each job at once: what SARC's parts do, step by
+//! step, and the published statements about them.
 //!
 //! The numbers of the worked examples were found by a model that was made from the paper alone.
 
@@ -240,7 +241,8 @@ fn sequences_enter_near_the_end_of_lru_bottom() {
     assert_eq!(left, [9, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0]);
 }
 
-/// Misses of a sequence that shares a cache with reads of which none is asked for again: so many between two of its own.
+/// Misses of a sequence that shares a cache with reads of which none is asked for again: so many
+/// between two of its own.
 fn among_others(tracks: u32, others: u64, prefetch: &str) -> u64 {
     let mut bench = Bench::new(tracks, "lru", prefetch);
     let (mut missed, mut other) = (0, 100_000);
@@ -254,8 +256,9 @@ fn among_others(tracks: u32, others: u64, prefetch: &str) -> u64 {
     missed
 }
 
-/// From 42 tracks on the trigger of a group is still there when it is asked for. In smaller caches no trigger ever is, so the remedy changes nothing; there misses
-/// rise here and there whoever prefetches, as groups are cut where the cache ends.
+/// From 42 tracks on the trigger of a group is still there when it is asked for. In smaller caches
+/// no trigger ever is, so the remedy changes nothing; there misses rise here and there whoever
+/// prefetches, as groups are cut where the cache ends.
 #[test]
 fn without_the_remedy_a_larger_cache_misses_more_and_with_it_never() {
     let misses = |prefetch: &str| -> Vec<u64> {
@@ -294,7 +297,8 @@ fn so_many_tracks_come_behind_the_end_of_a_read_as_are_to() {
     }
 }
 
-/// The last track of a group, and no other, stays once more when it has to make room unread; so does each line of it, and the prefetcher is told once.
+/// The last track of a group, and no other, stays once more when it has to make room unread; so
+/// does each line of it, and the prefetcher is told once.
 #[test]
 fn the_end_of_a_group_that_nobody_has_asked_for_stays_once_more() {
     let prefetch = "amp:most=4:start=2:asynchronous=2:threshold=1:spare=last";
@@ -318,15 +322,17 @@ fn the_end_of_a_group_that_nobody_has_asked_for_stays_once_more() {
             bench.read(100 * other);
             left.push(there(&mut bench).iter().filter(|there| !**there).count());
         }
-        // The sixth finds the end of the group there, and it is young again for as long as the cache has room.
+        // The sixth finds the end of the group there, and it is young again for as long as the
+        // cache has room.
         assert_eq!(left, [0, 0, 1, 2, 3, 3, 3, 3, 3, 3, 4], "{line}");
         assert_eq!(bench.told()[&("prefetch", "falls")], 1, "{line}");
         bench.memory.audit();
     }
 }
 
-/// A track stays in memory for as long as it takes to ask for as many others as fit; the degree comes to what the sequence asks for meanwhile. Then nothing is missed, if
-/// every track stays that had to make room unread.
+/// A track stays in memory for as long as it takes to ask for as many others as fit; the degree
+/// comes to what the sequence asks for meanwhile. Then nothing is missed, if every track stays that
+/// had to make room unread.
 #[test]
 fn the_degree_of_a_steady_sequence_is_what_it_asks_for_while_a_track_stays() {
     let sizes = [(120, 5), (240, 5), (300, 2)];
@@ -361,7 +367,8 @@ fn the_degree_of_a_steady_sequence_is_what_it_asks_for_while_a_track_stays() {
     }
 }
 
-/// What a job brings of a page that a write has passed does not enter, and a read that comes later does not wait for it.
+/// What a job brings of a page that a write has passed does not enter, and a read that comes later
+/// does not wait for it.
 #[test]
 fn a_write_spoils_what_is_on_its_way() {
     let mut bench = Bench::new(10, "lru", "none");
@@ -461,7 +468,8 @@ fn a_job_that_fails_fails_nobody() {
     memory.audit();
 }
 
-/// A cache that insists on what the contract promises: what enters was missed before, and is not there. It tells what enters, and as what.
+/// A cache that insists on what the contract promises: what enters was missed before, and is not
+/// there. It tells what enters, and as what.
 struct Strict {
     missed: BTreeSet<Line>,
     held: VecDeque<Line>,
@@ -516,7 +524,8 @@ impl Cache for Strict {
     }
 }
 
-/// A read of several tracks is asked for, all of it; what comes behind it is brought; what stays once more is so as well. What is written is neither.
+/// A read of several tracks is asked for, all of it; what comes behind it is brought; what stays
+/// once more is so as well. What is written is neither.
 #[test]
 fn what_enters_was_missed_and_is_told_why() {
     for prefetch in [

@@ -1,13 +1,16 @@
 //! Sequences of writes, by where the last writes ended.
 //!
-//! Writes bring nothing, and what they write may not stay; so a prefetcher, which goes by what is in memory, cannot tell their sequences. Here a write continues a
-//! sequence if it begins where one of the last writes ended. Once enough was written in a row, what follows is part of a sequence. A sequence that pauses for longer than
-//! the last writes are remembered begins anew. O(log of the writes that are remembered).
+//! Writes bring nothing, and what they write may not stay; so a prefetcher, which goes by what is
+//! in memory, cannot tell their sequences. Here a write continues a sequence if it begins where one
+//! of the last writes ended. Once enough was written in a row, what follows is part of a sequence.
+//! A sequence that pauses for longer than the last writes are remembered begins anew. O(log of the
+//! writes that are remembered).
 
 use crate::sorted::{Keyed, Sorted};
 use crate::units::{Blocks, Extent, Lba};
 
-/// Writes that are remembered: a controller with hundreds of sequences at a time hears from each once in some thousand writes.
+/// Writes that are remembered: a controller with hundreds of sequences at a time hears from each
+/// once in some thousand writes.
 pub(super) const REMEMBERED: usize = 1 << 14;
 
 /// Where a write ended, and how much was written in a row up to there.

@@ -1,8 +1,9 @@
 //! I/Os of the same kind that continue each other while they wait become one command, as in Linux.
 //!
-//! An I/O that comes joins one that waits and ends where it begins (back merge), or one that begins where it ends (front merge). If
-//! it fills the gap between two, all three become one. The same kind is: read or write, the same priority, the same group of
-//! streams. Streams may differ, as in Linux. Merged are the parts of clients' requests that go to one address; what a placement does
+//! An I/O that comes joins one that waits and ends where it begins (back merge), or one that begins
+//! where it ends (front merge). If it fills the gap between two, all three become one. The same
+//! kind is: read or write, the same priority, the same group of streams. Streams may differ, as in
+//! Linux. Merged are the parts of clients' requests that go to one address; what a placement does
 //! for itself, writes whose address is open, and reads that wait at several copies are not.
 
 use crate::contract::Merging;

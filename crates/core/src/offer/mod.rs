@@ -1,18 +1,20 @@
 //! What a range write offers: the places among which it may land.
 //!
-//! A range write names no address. It offers ranges of blocks, and whoever carries it out puts its data into one of them, in one
-//! piece and in order, where that is quickest; it learns where from the completion. So the host decides what is near to what, and
-//! which blocks are free, and the drive, which alone knows where its heads are, chooses among what is left. Source: Anand, Sen,
-//! Krioukov, Popovici, Akella, Arpaci-Dusseau, Arpaci-Dusseau and Banerjee, "Avoiding file system micromanagement with range writes",
-//! OSDI 2008.
+//! A range write names no address. It offers ranges of blocks, and whoever carries it out puts its
+//! data into one of them, in one piece and in order, where that is quickest; it learns where from
+//! the completion. So the host decides what is near to what, and which blocks are free, and the
+//! drive, which alone knows where its heads are, chooses among what is left. Source: Anand, Sen,
+//! Krioukov, Popovici, Akella, Arpaci-Dusseau, Arpaci-Dusseau and Banerjee, "Avoiding file system
+//! micromanagement with range writes", OSDI 2008.
 //!
-//! An [`Offer`] is a list of ranges, or one range with a bit for each of its blocks; both say the same. The write begins at a multiple of
-//! its alignment, counted from block 0, and ends in the range that it begins in. What of an offer is still to be had when it is looked at
-//! ([`Legal`]) depends on what others have taken meanwhile: [`Offers`] keeps that account, once for everybody who carries out range
-//! writes.
+//! An [`Offer`] is a list of ranges, or one range with a bit for each of its blocks; both say the
+//! same. The write begins at a multiple of its alignment, counted from block 0, and ends in the
+//! range that it begins in. What of an offer is still to be had when it is looked at ([`Legal`])
+//! depends on what others have taken meanwhile: [`Offers`] keeps that account, once for everybody
+//! who carries out range writes.
 //!
-//! Costs: the next place where a write may begin is found in O(log n) of `n` ranges and a look at each next one that has no room for it, or by
-//! words of bits.
+//! Costs: the next place where a write may begin is found in O(log n) of `n` ranges and a look at
+//! each next one that has no room for it, or by words of bits.
 
 use std::ops::Range;
 
@@ -134,7 +136,8 @@ pub enum Refused {
         /// What the begin must be a multiple of.
         align: u64,
     },
-    /// It was made when so much had not been heard of yet that nobody knows any more what was taken since.
+    /// It was made when so much had not been heard of yet that nobody knows any more what was taken
+    /// since.
     #[error(
         "an offer made at completion {epoch}; what was taken since is remembered from completion {oldest} on: offer what is free now"
     )]
@@ -207,7 +210,8 @@ impl Offer {
         Offer::of(Form::List(ranges.into()), align)
     }
 
-    /// An offer of those of `blocks` blocks from `first` on whose bit is set, the lowest bit of the first word first.
+    /// An offer of those of `blocks` blocks from `first` on whose bit is set, the lowest bit of the
+    /// first word first.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -447,7 +451,8 @@ impl Bits<'_> {
     }
 }
 
-/// Where writes may begin on a drive whatever is offered: in what a host with a map has free, or where zones may be written.
+/// Where writes may begin on a drive whatever is offered: in what a host with a map has free, or
+/// where zones may be written.
 ///
 /// So an offer is free space cut by ranges, and nothing of that is copied.
 pub trait Writable: std::fmt::Debug {
@@ -460,7 +465,8 @@ pub trait Writable: std::fmt::Debug {
     /// How far a write may reach that begins at this block, where one may.
     fn reach(&self, at: u64) -> u64;
 
-    /// Whether each write moves the places where the next ones may begin, so that a list of places is good for one decision.
+    /// Whether each write moves the places where the next ones may begin, so that a list of places
+    /// is good for one decision.
     fn moves(&self) -> bool {
         false
     }
@@ -501,7 +507,8 @@ impl<'a> Legal<'a> {
         self.len
     }
 
-    /// From the first block where the write could ever begin to the last where it could end, whatever others have taken; empty if it fits nowhere.
+    /// From the first block where the write could ever begin to the last where it could end,
+    /// whatever others have taken; empty if it fits nowhere.
     pub fn span(&self) -> Range<u64> {
         let first = self.offer.first(0, u64::MAX, self.len);
         let last = self.offer.last(u64::MAX, 0, self.len);

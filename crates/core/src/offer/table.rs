@@ -1,7 +1,7 @@
 //! The range writes of a drive that have not ended: what each offers, and where it has landed.
 //!
-//! Whoever carries out range writes has one such table and goes by it, whatever chooses the places: so the rule that no two may overlap
-//! ([`Taken`]) holds for all alike.
+//! Whoever carries out range writes has one such table and goes by it, whatever chooses the places:
+//! so the rule that no two may overlap ([`Taken`]) holds for all alike.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -60,7 +60,8 @@ pub struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    /// The same on a drive on which writes may begin in certain places alone, where nothing is said of that yet.
+    /// The same on a drive on which writes may begin in certain places alone, where nothing is said
+    /// of that yet.
     #[inline]
     #[must_use]
     pub fn within(self, writable: &'a dyn Writable) -> Seen<'a> {
@@ -78,15 +79,18 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Blocks on either side of where a range write might lie that are looked through first for what is left of it.
+/// Blocks on either side of where a range write might lie that are looked through first for what is
+/// left of it.
 const LISTED_WITHIN: u64 = 1 << 19;
 
 impl Offers {
-    /// The epoch of who hears of each completion at once, and says otherwise what is free: a block may be had that nobody is writing.
+    /// The epoch of who hears of each completion at once, and says otherwise what is free: a block
+    /// may be had that nobody is writing.
     pub const NOW: u64 = u64::MAX - 1;
 
-    /// Whether a write of `len` blocks may be made with this offer on a volume of `capacity` blocks. That others have taken all of it is no
-    /// mistake: such a write is made, and ends as exhausted.
+    /// Whether a write of `len` blocks may be made with this offer on a volume of `capacity`
+    /// blocks. That others have taken all of it is no mistake: such a write is made, and ends as
+    /// exhausted.
     ///
     /// # Errors
     /// Why not.
@@ -168,7 +172,8 @@ impl Offers {
         left.first(0, u64::MAX, made.len).map(|_| left)
     }
 
-    /// The same of an offer that is cut by where writes may begin: what is near `near`, as far as a list holds it.
+    /// The same of an offer that is cut by where writes may begin: what is near `near`, as far as a
+    /// list holds it.
     pub fn left_near(&self, id: OfferId, near: Pba, writable: &dyn Writable) -> Option<Arc<Offer>> {
         let made = &self.made[id.key()];
         let legal = self.within(Some(writable)).legal(id);
@@ -224,8 +229,8 @@ impl Offers {
         made.landed = Some(range);
     }
 
-    /// Where it has landed, if it has, has turned out to be bad. It waits again, if something else is left of its offer; nobody has the bad
-    /// blocks until it ends.
+    /// Where it has landed, if it has, has turned out to be bad. It waits again, if something else
+    /// is left of its offer; nobody has the bad blocks until it ends.
     pub fn retry(&mut self, id: OfferId) -> bool {
         if self.legal(id).is_empty() {
             return false;
@@ -255,7 +260,8 @@ impl Offers {
         self.taken.complete(had, oldest)
     }
 
-    /// What lies in these blocks is gone, as a reset of their zone: all may have them again, whenever they were made.
+    /// What lies in these blocks is gone, as a reset of their zone: all may have them again,
+    /// whenever they were made.
     pub fn free(&mut self, blocks: &Range<u64>) {
         self.taken.free(blocks);
     }

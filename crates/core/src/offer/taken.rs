@@ -1,14 +1,17 @@
 //! What range writes have taken of late, and since when a host can know.
 //!
-//! Two range writes that wait at the same time may offer the same blocks, and must not land on the same ones. And a host that has not heard
-//! yet where a write has landed may offer those blocks again. One rule forbids both. Completions of range writes are counted. A
-//! write takes its blocks when it begins, and when it ends its blocks are marked with the number of its completion. An offer says how many
-//! completions its host had heard of, its *epoch*. It may have a block only if nothing has taken that since: if its mark is not
-//! above the epoch. While the write that took it is under way, the mark is above all.
+//! Two range writes that wait at the same time may offer the same blocks, and must not land on the
+//! same ones. And a host that has not heard yet where a write has landed may offer those blocks
+//! again. One rule forbids both. Completions of range writes are counted. A write takes its blocks
+//! when it begins, and when it ends its blocks are marked with the number of its completion. An
+//! offer says how many completions its host had heard of, its *epoch*. It may have a block only if
+//! nothing has taken that since: if its mark is not above the epoch. While the write that took it
+//! is under way, the mark is above all.
 //!
-//! Only so many completions are remembered ([`REMEMBERED`]), and all that came since the epoch of a write that waits, however long it does:
-//! it must not land on what was taken meanwhile. What was marked before counts as known to everybody, so an older epoch is refused.
-//! O(log n) of `n` runs for a look, a few runs for a change.
+//! Only so many completions are remembered ([`REMEMBERED`]), and all that came since the epoch of a
+//! write that waits, however long it does: it must not land on what was taken meanwhile. What was
+//! marked before counts as known to everybody, so an older epoch is refused. O(log n) of `n` runs
+//! for a look, a few runs for a change.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -24,7 +27,8 @@ const UNDER_WAY: u64 = u64::MAX;
 pub struct Taken {
     /// Runs that do not overlap: the first block, the block behind the last, and the mark.
     runs: BTreeMap<u64, (u64, u64)>,
-    /// What the writes had taken whose completions are remembered, the oldest first, each with the number of its completion.
+    /// What the writes had taken whose completions are remembered, the oldest first, each with the
+    /// number of its completion.
     remembered: VecDeque<(u64, Range<u64>)>,
     /// Completions so far.
     completions: u64,
@@ -80,7 +84,8 @@ impl Taken {
         self.mark(range, UNDER_WAY);
     }
 
-    /// What lies in these blocks is gone, and known to be: whoever waits may have them. Writes under way keep theirs.
+    /// What lies in these blocks is gone, and known to be: whoever waits may have them. Writes
+    /// under way keep theirs.
     pub fn free(&mut self, range: &Range<u64>) {
         let mut at = range.start;
         while at < range.end
@@ -102,8 +107,8 @@ impl Taken {
         Some((*begin, *end, *mark))
     }
 
-    /// A range write has ended, which had taken these runs of blocks, if any; `oldest` is the least epoch of those that have not. Gives the
-    /// number of its completion.
+    /// A range write has ended, which had taken these runs of blocks, if any; `oldest` is the least
+    /// epoch of those that have not. Gives the number of its completion.
     pub fn complete(&mut self, had: impl Iterator<Item = Range<u64>>, oldest: Option<u64>) -> u64 {
         self.completions += 1;
         for range in had {

@@ -225,7 +225,8 @@ fn of_blocks_that_were_taken_once_the_marks_of_the_last_completions_are_left() {
     }
     let oldest = offers.taken().oldest();
     let id = offers.make(all, 1, oldest);
-    // What the oldest that are remembered have taken is not to be had by one that has not heard of them.
+    // What the oldest that are remembered have taken is not to be had by one that has not heard of
+    // them.
     assert_eq!(offers.legal(id).first(oldest, u64::MAX), None);
     assert_eq!(offers.legal(id).last(u64::MAX, 0), Some(oldest - 1));
 }
@@ -281,7 +282,8 @@ fn agree(legal: &Legal<'_>, starts: &BTreeSet<u64>, behind: u64) {
     assert_eq!(legal.first(behind, u64::MAX), next);
 }
 
-/// Writes of random offers begin and end in any order, their hosts hear of that late, and some places turn out to be bad.
+/// Writes of random offers begin and end in any order, their hosts hear of that late, and some
+/// places turn out to be bad.
 #[test]
 fn nobody_lands_where_another_one_is_or_was_since_its_epoch() {
     let mut rng = Rng::stream(7, "taken");
@@ -363,7 +365,8 @@ impl Writable for Every {
     }
 }
 
-/// As with the pointers of zones: a write begins where one may, if that is offered and nobody has taken it.
+/// As with the pointers of zones: a write begins where one may, if that is offered and nobody has
+/// taken it.
 #[test]
 fn a_write_begins_where_writes_may_begin_at_all() {
     let mut rng = Rng::stream(2, "writable");
@@ -414,7 +417,8 @@ fn starts_of(legal: &Legal<'_>) -> Vec<u64> {
     .collect()
 }
 
-/// As after the reset of a zone: whoever waits may have what was there, but not what others write now.
+/// As after the reset of a zone: whoever waits may have what was there, but not what others write
+/// now.
 #[test]
 fn what_was_freed_is_to_be_had_whenever_an_offer_was_made() {
     let mut offers = Offers::default();

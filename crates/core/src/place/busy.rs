@@ -1,4 +1,5 @@
-//! For tests of placements: drives that all have something to do, so that nobody asks what their time costs.
+//! For tests of placements: drives that all have something to do, so that nobody asks what their
+//! time costs.
 
 use crate::contract::{Drives, Oracle};
 use crate::ids::DriveId;

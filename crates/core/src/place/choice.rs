@@ -1,7 +1,8 @@
 //! Which of several drives: the nearest that is idle, else the shortest queue.
 //!
-//! Source: Zhang and others, FAST 2002, section 4: a read goes to the idle owner whose head is nearest to its copy, a write to
-//! the idle owner nearest to a free block, and with no owner idle to the shortest queue. Of equals, the first.
+//! Source: Zhang and others, FAST 2002, section 4: a read goes to the idle owner whose head is
+//! nearest to its copy, a write to the idle owner nearest to a free block, and with no owner idle
+//! to the shortest queue. Of equals, the first.
 
 use crate::contract::Drives;
 use crate::freemap::FreeMap;

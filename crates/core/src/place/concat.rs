@@ -1,10 +1,10 @@
 //! One drive behind the other: the volume fills the first, then the second, and so on.
 //!
-//! What lies together stays on one arm. A volume that is made of several, each as large as a drive, has every one of them on a
-//! drive of its own. O(drives touched) per request.
+//! What lies together stays on one arm. A volume that is made of several, each as large as a drive,
+//! has every one of them on a drive of its own. O(drives touched) per request.
 //!
-//! After a power cut all is there that a flush has covered, or that a forced write has written; if no drive has a volatile cache,
-//! all that was answered.
+//! After a power cut all is there that a flush has covered, or that a forced write has written; if
+//! no drive has a volatile cache, all that was answered.
 //!
 //! It is a stripe whose unit is a whole drive.
 

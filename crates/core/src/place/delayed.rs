@@ -1,14 +1,16 @@
 //! Copies that are still to be written: a queue per drive, worked off in its spare time.
 //!
-//! What waits is a chunk and which copy of it, never a position: a copy that is queued again waits once, so propagation of
-//! data that were overwritten in the meantime is dropped by itself. The buffer that holds the data is limited; what it
-//! has no room for is written at once, through the drive's ordinary queue, among the requests.
+//! What waits is a chunk and which copy of it, never a position: a copy that is queued again waits
+//! once, so propagation of data that were overwritten in the meantime is dropped by itself. The
+//! buffer that holds the data is limited; what it has no room for is written at once, through the
+//! drive's ordinary queue, among the requests.
 //!
-//! If drives are gone, what they alone have, and the buffer, does not wait for spare time, as flushes wait for it: such
-//! copies are *urgent*. They come first, in a queue of their own, and a drive writes up to [`URGENT`] of them at a time.
+//! If drives are gone, what they alone have, and the buffer, does not wait for spare time, as
+//! flushes wait for it: such copies are *urgent*. They come first, in a queue of their own, and a
+//! drive writes up to [`URGENT`] of them at a time.
 //!
-//! Source: Yu and others, "Trading capacity for performance in a disk array", OSDI 2000, section 3.4 (a table of 10,000
-//! entries); Zhang and others, FAST 2002, section 4. O(log n) per entry.
+//! Source: Yu and others, "Trading capacity for performance in a disk array", OSDI 2000, section
+//! 3.4 (a table of 10,000 entries); Zhang and others, FAST 2002, section 4. O(log n) per entry.
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -27,7 +29,8 @@ pub(super) struct CopyOf {
 }
 
 impl CopyOf {
-    /// What the map's log says when it lies in this slot from now on; if `alone`, the other copies are stale.
+    /// What the map's log says when it lies in this slot from now on; if `alone`, the other copies
+    /// are stale.
     pub(super) fn entry(self, slot: Slot, alone: bool) -> Entry {
         Entry {
             copy: self.copy,
@@ -64,8 +67,8 @@ struct Queue<C> {
     under_way: usize,
 }
 
-/// Copies that are to be written later, by drive. Whoever fills the queues knows which copies wait, and what names one: [`CopyOf`] if a map
-/// says where they lie.
+/// Copies that are to be written later, by drive. Whoever fills the queues knows which copies wait,
+/// and what names one: [`CopyOf`] if a map says where they lie.
 pub(super) struct Queues<C = CopyOf> {
     queues: Vec<Queue<C>>,
     len: usize,
@@ -91,13 +94,13 @@ pub(super) enum Pushed {
     Full,
 }
 
-/// Copies that a drive is to write at a time if they must not wait for spare time: half a second of a disk. More would keep requests
-/// waiting for longer.
+/// Copies that a drive is to write at a time if they must not wait for spare time: half a second of
+/// a disk. More would keep requests waiting for longer.
 pub(super) const URGENT: usize = 64;
 
-/// How many times, one after the other, a write may fail whose data no drive has yet: a copy that only the buffer has, or changes of a
-/// map. Then these data are lost, and a drive that the map is written to is given up. At fixed places the copies of a chunk have these
-/// tries together.
+/// How many times, one after the other, a write may fail whose data no drive has yet: a copy that
+/// only the buffer has, or changes of a map. Then these data are lost, and a drive that the map is
+/// written to is given up. At fixed places the copies of a chunk have these tries together.
 pub(super) const TRIES: u8 = 8;
 
 /// Size of the buffer.
@@ -199,7 +202,8 @@ impl<C: Copy + Eq + Debug> Queues<C> {
         self.len -= 1;
     }
 
-    /// A copy that waits is urgent from now on, behind those that are already. O(copies that wait for the drive).
+    /// A copy that waits is urgent from now on, behind those that are already. O(copies that wait
+    /// for the drive).
     pub(super) fn hurry(&mut self, drive: DriveId, copy: C) {
         if self.is_urgent(drive, copy) {
             return;
@@ -230,7 +234,8 @@ impl<C: Copy + Eq + Debug> Queues<C> {
         first.filter(|_| queue.under_way < URGENT)
     }
 
-    /// The first urgent copy of a drive cannot be written now, or is urgent no longer: it waits for spare time, behind all others.
+    /// The first urgent copy of a drive cannot be written now, or is urgent no longer: it waits for
+    /// spare time, behind all others.
     pub(super) fn postpone(&mut self, drive: DriveId) {
         let Queue { urgent, others, .. } = &mut self.queues[drive.index()];
         let first = urgent.pop_front().expect("one is urgent");
@@ -248,7 +253,8 @@ impl<C: Copy + Eq + Debug> Queues<C> {
         self.queues[drive.index()].under_way -= 1;
     }
 
-    /// Recounts everything and panics on a contradiction. The drives of such writes under way, in any order.
+    /// Recounts everything and panics on a contradiction. The drives of such writes under way, in
+    /// any order.
     pub(super) fn audit(&self, writes: impl Iterator<Item = DriveId>) {
         let waiting = |queue: &Queue<C>| queue.urgent.len() + queue.others.len();
         let queued: usize = self.queues.iter().map(waiting).sum();
@@ -273,7 +279,8 @@ impl<C: Keyed<Key = C> + Ord + Debug> Delayed<C> {
         }
     }
 
-    /// A copy is to be written to a drive later. One that waits already becomes urgent if it is now: O(copies that wait for the drive).
+    /// A copy is to be written to a drive later. One that waits already becomes urgent if it is
+    /// now: O(copies that wait for the drive).
     pub(super) fn push(&mut self, drive: DriveId, copy: C, turn: Turn) -> Pushed {
         if self.waits(copy) {
             if turn == Turn::Urgent {
@@ -289,7 +296,8 @@ impl<C: Keyed<Key = C> + Ord + Debug> Delayed<C> {
         Pushed::Queued
     }
 
-    /// A copy that waited when the power went waits again. It is in no buffer, so there is always room.
+    /// A copy that waited when the power went waits again. It is in no buffer, so there is always
+    /// room.
     pub(super) fn resume(&mut self, drive: DriveId, copy: C) {
         self.waiting.insert(copy);
         self.queues.push(drive, copy, Turn::SpareTime);
@@ -323,7 +331,8 @@ impl<C: Keyed<Key = C> + Ord + Debug> Delayed<C> {
         self.queues.is_urgent(drive, copy)
     }
 
-    /// Recounts everything and panics on a contradiction. The drives of delayed writes under way, in any order.
+    /// Recounts everything and panics on a contradiction. The drives of delayed writes under way,
+    /// in any order.
     pub(super) fn audit(&self, writes: impl Iterator<Item = DriveId>) {
         self.queues.audit(writes);
         assert_eq!(self.queues.len(), self.waiting.len(), "copies that wait");

@@ -1,18 +1,22 @@
-//! Doubly distorted mirrors: both copies are written anywhere, and one is moved to a fixed place later.
+//! Doubly distorted mirrors: both copies are written anywhere, and one is moved to a fixed place
+//! later.
 //!
-//! Pairs of drives hold the same blocks. Of every block one drive of the pair is the master: there it has a home, a fixed slot, and
-//! blocks that follow each other have homes that do, so that long reads stay long. A write goes eagerly to both drives; in
-//! its spare time the master writes the block a third time, to its home. Half of the blocks have their master on one
-//! drive, half on the other. Like the original's re-implementation in the study of eager writing, it knows where the heads
-//! are, which the original did not.
+//! Pairs of drives hold the same blocks. Of every block one drive of the pair is the master: there
+//! it has a home, a fixed slot, and blocks that follow each other have homes that do, so that long
+//! reads stay long. A write goes eagerly to both drives; in its spare time the master writes the
+//! block a third time, to its home. Half of the blocks have their master on one drive, half on the
+//! other. Like the original's re-implementation in the study of eager writing, it knows where the
+//! heads are, which the original did not.
 //!
-//! The map may be kept as that of `ew_array` is. Where homes are is not in it: they follow from the drive, the knobs, and the room
-//! that keeping the map takes. A copy that a power cut left elsewhere is read and moved home in spare time.
+//! The map may be kept as that of `ew_array` is. Where homes are is not in it: they follow from the
+//! drive, the knobs, and the room that keeping the map takes. A copy that a power cut left
+//! elsewhere is read and moved home in spare time.
 //!
-//! With `map=log` or `map=virtual_log` all that was answered is there after a power cut: each write is forced to the medium if the drives
-//! have a volatile cache. With `map=memory` nothing is.
+//! With `map=log` or `map=virtual_log` all that was answered is there after a power cut: each write
+//! is forced to the medium if the drives have a volatile cache. With `map=memory` nothing is.
 //!
-//! Source: Orji and Solworth, "Doubly distorted mirrors", SIGMOD 1993; Zhang and others, FAST 2002, section 6.3.
+//! Source: Orji and Solworth, "Doubly distorted mirrors", SIGMOD 1993; Zhang and others, FAST 2002,
+//! section 6.3.
 
 use super::delayed::{BUFFER, FOREGROUND};
 use super::eager::prepare::{CHUNK, Setup};

@@ -1,15 +1,16 @@
 //! The eager-writing disk array: Dm copies, striped over Ds x Dd drives each.
 //!
-//! A budget of D = Dm x Ds x Dd drives holds one drive's worth of data. Dm copies on different drives shorten seeks and waits of
-//! reads; each drive uses 1/Ds of its cylinders, which shortens seeks; and of those tracks only 1/Dd is full, which makes
-//! writes cheap. Ds and Dd may be fractional, their product is a whole number. How writes and reads choose among drives,
-//! and what is delayed, is told in `place/eager`.
+//! A budget of D = Dm x Ds x Dd drives holds one drive's worth of data. Dm copies on different
+//! drives shorten seeks and waits of reads; each drive uses 1/Ds of its cylinders, which shortens
+//! seeks; and of those tracks only 1/Dd is full, which makes writes cheap. Ds and Dd may be
+//! fractional, their product is a whole number. How writes and reads choose among drives, and what
+//! is delayed, is told in `place/eager`.
 //!
-//! With `map=log` or `map=virtual_log` all that was answered is there after a power cut: each write is forced to the medium if the drives
-//! have a volatile cache. With `map=memory` nothing is.
+//! With `map=log` or `map=virtual_log` all that was answered is there after a power cut: each write
+//! is forced to the medium if the drives have a volatile cache. With `map=memory` nothing is.
 //!
-//! Source: Zhang, Yu, Krishnamurthy and Wang, "Configuring and scheduling an eager-writing disk array for a transaction
-//! processing workload", FAST 2002, sections 2 and 4.
+//! Source: Zhang, Yu, Krishnamurthy and Wang, "Configuring and scheduling an eager-writing disk
+//! array for a transaction processing workload", FAST 2002, sections 2 and 4.
 
 use super::delayed::{BUFFER, FOREGROUND};
 use super::eager::prepare::{AGING, CHUNK, COMPACT, Setup};

@@ -1,9 +1,10 @@
 //! Drives that are gone, as a placement has learned.
 //!
-//! A drive that is gone says so at the first command that is sent to it ([`Failure::Gone`]). That is final: the stack takes whatever it
-//! answers later for the same. A placement with copies elsewhere sends it nothing more: no read, no copy, no flush. What lies there alone
-//! is asked for all the same, so that its request fails with that failure. A drive stays gone until the volume is opened again; then it is
-//! found out anew.
+//! A drive that is gone says so at the first command that is sent to it ([`Failure::Gone`]). That
+//! is final: the stack takes whatever it answers later for the same. A placement with copies
+//! elsewhere sends it nothing more: no read, no copy, no flush. What lies there alone is asked for
+//! all the same, so that its request fails with that failure. A drive stays gone until the volume
+//! is opened again; then it is found out anew.
 //!
 //! O(1).
 
@@ -45,8 +46,8 @@ impl Gone {
         new
     }
 
-    /// Each place of a volume with copies that lacks what it should have, if it can lose so many drives: those of the drives that are gone, as none takes
-    /// the place of one.
+    /// Each place of a volume with copies that lacks what it should have, if it can lose so many
+    /// drives: those of the drives that are gone, as none takes the place of one.
     pub(super) fn degraded(&self, losable: u16) -> Vec<Degraded> {
         let drives = self.drives.iter().zip(0..);
         let gone = drives.filter(|(gone, _)| **gone && losable > 0);

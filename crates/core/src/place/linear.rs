@@ -1,13 +1,13 @@
 //! One drive, as it is: block n of the volume is block n of the drive.
 //!
-//! After a power cut all is there that a flush has covered, or that a forced write has written; if no drive has a volatile cache,
-//! all that was answered.
+//! After a power cut all is there that a flush has covered, or that a forced write has written; if
+//! no drive has a volatile cache, all that was answered.
 //!
 //! A range write lands where its drive's oracle says.
 //!
-//! A discard goes to a drive that keeps a map of what is in use, or resets zones; a plain drive needs no I/O for it. Writes and discards of a
-//! zone follow each other in the order in which they came, so a client that writes a zone in order need not wait for answers. O(1) per
-//! request.
+//! A discard goes to a drive that keeps a map of what is in use, or resets zones; a plain drive
+//! needs no I/O for it. Writes and discards of a zone follow each other in the order in which they
+//! came, so a client that writes a zone in order need not wait for answers. O(1) per request.
 
 use crate::contract::{Drives, Placement, Shape, ZONES};
 use crate::ids::DriveId;

@@ -1,13 +1,15 @@
-//! Mirrored stripes (RAID-10): units go round over columns, each drive of a column holds the same blocks.
+//! Mirrored stripes (RAID-10): units go round over columns, each drive of a column holds the same
+//! blocks.
 //!
-//! Copies let a read choose the nearer of several heads, and cost every write as many accesses in place. How reads and writes
-//! choose, and what is delayed, is told in `fixed_copies`.
+//! Copies let a read choose the nearer of several heads, and cost every write as many accesses in
+//! place. How reads and writes choose, and what is delayed, is told in `fixed_copies`.
 //!
-//! After a power cut all is there that a flush has covered, or that a forced write has written, and all copies of a block are the
-//! same again; if no drive has a volatile cache, all that was answered. A table in NVRAM is needed for that.
+//! After a power cut all is there that a flush has covered, or that a forced write has written, and
+//! all copies of a block are the same again; if no drive has a volatile cache, all that was
+//! answered. A table in NVRAM is needed for that.
 //!
-//! Source: Patterson, Gibson and Katz, SIGMOD 1988; the scheduling: Yu and others, "Trading capacity for performance in a disk
-//! array", OSDI 2000, section 3.4. O(copies) per chunk.
+//! Source: Patterson, Gibson and Katz, SIGMOD 1988; the scheduling: Yu and others, "Trading
+//! capacity for performance in a disk array", OSDI 2000, section 3.4. O(copies) per chunk.
 
 use super::delayed::{BUFFER, FOREGROUND};
 use super::fixed_copies::{CopyOf, FixedCopies, Layout};

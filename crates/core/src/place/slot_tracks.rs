@@ -1,4 +1,5 @@
-//! Where slots of a size lie on a drive, for placements that count them; refused if they would need too much memory.
+//! Where slots of a size lie on a drive, for placements that count them; refused if they would need
+//! too much memory.
 
 use std::sync::Arc;
 
@@ -30,7 +31,8 @@ pub(super) struct Footprint {
 impl Footprint {
     /// About how many bytes it takes on drives with so much room.
     fn bytes(&self, room: &Room) -> u64 {
-        // All slots are listed once, those in use for each drive, in its map, and in the map that runs share.
+        // All slots are listed once, those in use for each drive, in its map, and in the map that
+        // runs share.
         let listed = room.slots as f64 * (1.0 + 3.0 * f64::from(self.drives) / self.dilution);
         let lists = (listed * size_of::<Slot>() as f64) as u64;
         let maps = room.map_bytes().saturating_mul(1 + u64::from(self.drives));
@@ -40,11 +42,12 @@ impl Footprint {
     }
 }
 
-/// Where slots lie on a drive, found once for all who ask. What cannot be is refused before memory is taken for it.
+/// Where slots lie on a drive, found once for all who ask. What cannot be is refused before memory
+/// is taken for it.
 ///
 /// # Errors
-/// There are none, too many, or more than memory has room for. `key` is the knob that says how large a slot is, if there is
-/// one.
+/// There are none, too many, or more than memory has room for. `key` is the knob that says how
+/// large a slot is, if there is one.
 pub(super) fn tracks(
     slot: Blocks,
     footprint: Footprint,

@@ -1,15 +1,17 @@
 //! Striping with rotational replicas (SR-Array): copies of a block evenly spaced round one track.
 //!
-//! Ds x Dr drives hold one drive's worth of data. Each uses 1/Ds of its cylinders, which shortens seeks, and holds every block
-//! Dr times on one track, which shortens the wait for it. A read takes whichever replica comes first (under `satf` this is
-//! RSATF, under `look` RLOOK but for the choice among replicas); a write is answered with one replica and the others
-//! follow in spare time: see `fixed_copies`. Copies on one drive add speed, not safety.
+//! Ds x Dr drives hold one drive's worth of data. Each uses 1/Ds of its cylinders, which shortens
+//! seeks, and holds every block Dr times on one track, which shortens the wait for it. A read takes
+//! whichever replica comes first (under `satf` this is RSATF, under `look` RLOOK but for the choice
+//! among replicas); a write is answered with one replica and the others follow in spare time: see
+//! `fixed_copies`. Copies on one drive add speed, not safety.
 //!
-//! After a power cut all is there that a flush has covered, or that a forced write has written, and all copies of a block are the
-//! same again; if no drive has a volatile cache, all that was answered. A table in NVRAM is needed for that.
+//! After a power cut all is there that a flush has covered, or that a forced write has written, and
+//! all copies of a block are the same again; if no drive has a volatile cache, all that was
+//! answered. A table in NVRAM is needed for that.
 //!
-//! Source: Yu, Gum, Chen, Wang, Li, Krishnamurthy and Anderson, "Trading capacity for performance in a disk array", OSDI 2000.
-//! O(Dr) per chunk; four bytes for every chunk of a drive.
+//! Source: Yu, Gum, Chen, Wang, Li, Krishnamurthy and Anderson, "Trading capacity for performance
+//! in a disk array", OSDI 2000. O(Dr) per chunk; four bytes for every chunk of a drive.
 
 use std::sync::Arc;
 

@@ -1,12 +1,13 @@
 //! Striping over drives without copies (RAID-0).
 //!
-//! Consecutive units go to consecutive drives. Random requests are served by as many arms as there are drives; long ones move
-//! many drives at once. O(drives touched) per request.
+//! Consecutive units go to consecutive drives. Random requests are served by as many arms as there
+//! are drives; long ones move many drives at once. O(drives touched) per request.
 //!
-//! After a power cut all is there that a flush has covered, or that a forced write has written; if no drive has a volatile cache,
-//! all that was answered.
+//! After a power cut all is there that a flush has covered, or that a forced write has written; if
+//! no drive has a volatile cache, all that was answered.
 //!
-//! Source: Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks (RAID)", SIGMOD 1988.
+//! Source: Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks (RAID)",
+//! SIGMOD 1988.
 
 use super::striping::{Piece, Striping, UNIT};
 use crate::contract::{Drives, Placement, Shape};
@@ -55,7 +56,8 @@ impl Placement for Stripe {
     }
 }
 
-/// An I/O for each drive that a request touches; `data` says which blocks of the volume a piece holds. Discards go to the drives if told so.
+/// An I/O for each drive that a request touches; `data` says which blocks of the volume a piece
+/// holds. Discards go to the drives if told so.
 pub(super) fn plan(
     (striping, discards): (&Striping, bool),
     request: &Request,

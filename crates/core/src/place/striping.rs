@@ -1,7 +1,8 @@
 //! Striping: consecutive units of the volume on consecutive columns, round and round.
 //!
-//! A column is a drive, or the drives that hold copies of the same blocks. Of one request all that falls on a column is one
-//! run of its blocks, however many units that are. O(columns touched) per request.
+//! A column is a drive, or the drives that hold copies of the same blocks. Of one request all that
+//! falls on a column is one run of its blocks, however many units that are. O(columns touched) per
+//! request.
 
 use crate::io::Data;
 use crate::registry::{ConfigError, Knob};

@@ -1,22 +1,37 @@
-//! AMP: each sequence has a degree and a trigger of its own, and both go by what becomes of what was brought.
+//! AMP: each sequence has a degree and a trigger of its own, and both go by what becomes of what
+//! was brought.
 //!
-//! *Groups.* A sequence that misses a track brings as many behind it as its degree says: so a slow sequence takes little of the cache, and a fast one is read in long pieces. If
-//! these are more than a few, a track some way before the end of the group is its trigger: when that is asked for, the next group is brought. The best degree of a steady sequence is
-//! what it asks for while a track stays in the cache, and the best distance of a trigger what it asks for while a group comes.
+//! *Groups.* A sequence that misses a track brings as many behind it as its degree says: so a slow
+//! sequence takes little of the cache, and a fast one is read in long pieces. If these are more
+//! than a few, a track some way before the end of the group is its trigger: when that is asked for,
+//! the next group is brought. The best degree of a steady sequence is what it asks for while a
+//! track stays in the cache, and the best distance of a trigger what it asks for while a group
+//! comes.
 //!
-//! *The degree* rises when the last track of a group is asked for, by the tracks of that read: all of the group was of use. It falls by one for each track that had to make room before
-//! anybody asked for it: the group was too long. Such a track stays once more, and if it is the last does not raise the degree when it is asked for. *The distance* rises by one when the first track of a group is
-//! asked for while the group is on its way, as it was sent for too late, and falls when the degree falls.
+//! *The degree* rises when the last track of a group is asked for, by the tracks of that read: all
+//! of the group was of use. It falls by one for each track that had to make room before anybody
+//! asked for it: the group was too long. Such a track stays once more, and if it is the last does
+//! not raise the degree when it is asked for. *The distance* rises by one when the first track of a
+//! group is asked for while the group is on its way, as it was sent for too late, and falls when
+//! the degree falls.
 //!
-//! There is no table of sequences. The note of a group's last track has degree and distance, the notes of the others how far away that is: as in the paper, which has them in what is known of pages. So they live as
-//! long as what they are about, and there may be any number of sequences. The newest group of a sequence has what counts: that behind the last track, if it was sent for.
+//! There is no table of sequences. The note of a group's last track has degree and distance, the
+//! notes of the others how far away that is: as in the paper, which has them in what is known of
+//! pages. So they live as long as what they are about, and there may be any number of sequences.
+//! The newest group of a sequence has what counts: that behind the last track, if it was sent for.
 //!
-//! *Readings.* The paper counts pages, also those of a read; here it is tracks. Its text speaks of the last page of a group that reaches the end of the list unread and stays, and then of any page that does. If it is every
-//! one (`spare=unread`, as in an implementation that was looked at), the degree comes to what theory says and nothing is missed; if it is the last alone, one track of each group is missed. Which tracks make a sequence
-//! (counted as SARC does), the degree of the first group, and the largest one are not in the text. What is late is told when it is asked for, not when it has come.
+//! *Readings.* The paper counts pages, also those of a read; here it is tracks. Its text speaks of
+//! the last page of a group that reaches the end of the list unread and stays, and then of any page
+//! that does. If it is every one (`spare=unread`, as in an implementation that was looked at), the
+//! degree comes to what theory says and nothing is missed; if it is the last alone, one track of
+//! each group is missed. Which tracks make a sequence (counted as SARC does), the degree of the
+//! first group, and the largest one are not in the text. What is late is told when it is asked for,
+//! not when it has come.
 //!
-//! *It loses* where sequences are short, or the cache changes faster than a degree that rises by one read for each group; and what is known of a sequence goes with the last track of its group. A cache that remembers what has left takes a track that stays for one
-//! that has come back. O(1) for a track that is asked for, and for one that is brought, since that stays once at most.
+//! *It loses* where sequences are short, or the cache changes faster than a degree that rises by
+//! one read for each group; and what is known of a sequence goes with the last track of its group.
+//! A cache that remembers what has left takes a track that stays for one that has come back. O(1)
+//! for a track that is asked for, and for one that is brought, since that stays once at most.
 
 use super::common::{SEQUENCE_MISSES, TRACK, TRIGGERS};
 use crate::contract::{Around, Found, Pattern, Prefetch, STAYS, Touch};
@@ -25,7 +40,8 @@ use crate::measure::{Measure, Tell};
 use crate::pages::PREFETCH_COUNTS;
 use crate::registry::{ConfigError, Knob, Knobs, Spec, joined};
 
-/// In a note: the degree, if it is the last track of a group; how far that is, if it is another one of a group; else how many in a row were asked for up to it.
+/// In a note: the degree, if it is the last track of a group; how far that is, if it is another one
+/// of a group; else how many in a row were asked for up to it.
 const NUMBER: u32 = 0xfff;
 /// The bits of the distance between a trigger and the last track, in the note of that.
 const DISTANCE: u32 = NUMBER << DISTANCE_AT;
@@ -408,7 +424,8 @@ mod tests {
         amp.unread(Track(track), note, volume);
     }
 
-    /// A sequence that has asked for tracks 10 to 13, the last of which it missed, and a first group of so many.
+    /// A sequence that has asked for tracks 10 to 13, the last of which it missed, and a first
+    /// group of so many.
     fn begun(start: i64) -> (Amp, Volume) {
         let mut amp = made(&[("start", start), ("most", 16)]);
         let mut volume = Volume::default();

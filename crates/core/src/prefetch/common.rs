@@ -1,4 +1,5 @@
-//! What prefetchers have in common: how large a track is, and what those count that look for sequences.
+//! What prefetchers have in common: how large a track is, and what those count that look for
+//! sequences.
 
 use crate::measure::Measure;
 use crate::pages;

@@ -1,7 +1,9 @@
-//! Fixed read-ahead: every read that misses something brings the tracks that follow it, whoever asks.
+//! Fixed read-ahead: every read that misses something brings the tracks that follow it, whoever
+//! asks.
 //!
-//! The oldest of all: with a degree of one track it is one-block look-ahead. It looks for no sequence, so it brings as much for a random read as for a
-//! sequential one. What follows counts from the end of the read: all before it comes for the read itself. O(1).
+//! The oldest of all: with a degree of one track it is one-block look-ahead. It looks for no
+//! sequence, so it brings as much for a random read as for a sequential one. What follows counts
+//! from the end of the read: all before it comes for the read itself. O(1).
 
 use super::common::TRACK;
 use crate::contract::{Around, Found, Pattern, Prefetch, Touch};

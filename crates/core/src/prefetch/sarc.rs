@@ -1,18 +1,25 @@
-//! The prefetcher of SARC: sequences are told by counters of tracks, and brought in groups, the next before it is asked for.
+//! The prefetcher of SARC: sequences are told by counters of tracks, and brought in groups, the
+//! next before it is asked for.
 //!
-//! *Detection.* A track that is asked for the first time since it came counts one more than the track before it, up to a threshold, or one if that is not
-//! in memory. There is no table of sequences, so there may be any number of them. A track is sequential when its counter is at the threshold.
+//! *Detection.* A track that is asked for the first time since it came counts one more than the
+//! track before it, up to a threshold, or one if that is not in memory. There is no table of
+//! sequences, so there may be any number of them. A track is sequential when its counter is at the
+//! threshold.
 //!
-//! *Synchronous.* A sequence misses a track: that and the tracks that follow are brought, to a degree, rounded up to the end of a stripe, since the drives
-//! of an array read a stripe together. *Asynchronous.* A track some way before the end of the group is its trigger: when that is asked for, the next group is
-//! brought. So a steady sequence misses at its beginning only.
+//! *Synchronous.* A sequence misses a track: that and the tracks that follow are brought, to a
+//! degree, rounded up to the end of a stripe, since the drives of an array read a stripe together.
+//! *Asynchronous.* A track some way before the end of the group is its trigger: when that is asked
+//! for, the next group is brought. So a steady sequence misses at its beginning only.
 //!
-//! *The anomaly.* Plain LRU may let the unread tracks of a group leave before those of the next group, which are younger though they are needed later; then
-//! more prefetching, or a larger cache, may miss more. The remedy: when a trigger is asked for, the unread tracks of its group become as young as the next group.
+//! *The anomaly.* Plain LRU may let the unread tracks of a group leave before those of the next
+//! group, which are younger though they are needed later; then more prefetching, or a larger cache,
+//! may miss more. The remedy: when a trigger is asked for, the unread tracks of its group become as
+//! young as the next group.
 //!
-//! *Readings.* The paper's text tests the counter of the track itself; an implementer's walk through the algorithm that of the track before, one track later
-//! (`test`). Threshold, degree and distance of the trigger are not in the text; degree and distance are believed to be those of the paper. O(1) for a track that is asked for, and for
-//! one that is brought.
+//! *Readings.* The paper's text tests the counter of the track itself; an implementer's walk
+//! through the algorithm that of the track before, one track later (`test`). Threshold, degree and
+//! distance of the trigger are not in the text; degree and distance are believed to be those of the
+//! paper. O(1) for a track that is asked for, and for one that is brought.
 
 use super::common::{SEQUENCE_MISSES, TRACK, TRIGGERS};
 use crate::contract::{Around, Found, Pattern, Prefetch, Touch};

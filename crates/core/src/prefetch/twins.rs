@@ -1,4 +1,5 @@
-//! AMP as its paper has it, with a page's numbers each under its name, beside ours over random sequences.
+//! AMP as its paper has it, with a page's numbers each under its name, beside ours over random
+//! sequences.
 
 #![cfg(test)]
 
@@ -232,7 +233,8 @@ impl Both {
     }
 }
 
-/// Three readers, some of whose tracks are missed in part or on their way; any track may have to make room. How many groups were late.
+/// Three readers, some of whose tracks are missed in part or on their way; any track may have to
+/// make room. How many groups were late.
 fn run(seed: u64, settings: &[(&str, &str)]) -> u64 {
     let rng = &mut Rng::stream(seed, "amp");
     let mut both = Both::new(settings);

@@ -1,4 +1,5 @@
-//! A volume of 120 tracks for tests of prefetchers; what was brought is there at once, and nothing leaves by itself.
+//! A volume of 120 tracks for tests of prefetchers; what was brought is there at once, and nothing
+//! leaves by itself.
 
 #![cfg(test)]
 

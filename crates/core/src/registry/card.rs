@@ -17,14 +17,18 @@ pub struct Spec<T: Kind + ?Sized> {
     pub knobs: &'static [Knob],
     /// What it counts of a run.
     pub measures: &'static [Measure],
-    /// Keys of the kinds whose part it asks while it runs. A part that acts only when asked has no effect where nobody does. A cache asks the prefetcher
-    /// if it goes by what belongs to a sequence. A scheduler that goes by classes and levels of streams says [`LEVELS`](crate::contract::LEVELS) as well.
+    /// Keys of the kinds whose part it asks while it runs. A part that acts only when asked has no
+    /// effect where nobody does. A cache asks the prefetcher if it goes by what belongs to a
+    /// sequence. A scheduler that goes by classes and levels of streams says
+    /// [`LEVELS`](crate::contract::LEVELS) as well.
     pub asks: &'static [&'static str],
-    /// Whether it prepares what is costly when it is built, and shares it with its equals through a [`super::Memo`].
+    /// Whether it prepares what is costly when it is built, and shares it with its equals through a
+    /// [`super::Memo`].
     pub prepared: bool,
     /// What is found of its data after a power cut, if that is up to the part.
     pub promises: &'static str,
-    /// Makes one, from checked knobs. Those that are allowed one by one may still contradict each other or the drive.
+    /// Makes one, from checked knobs. Those that are allowed one by one may still contradict each
+    /// other or the drive.
     pub build: Build<T>,
 }
 

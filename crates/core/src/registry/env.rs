@@ -56,8 +56,8 @@ pub struct VolumeEnv<'a> {
 }
 
 impl VolumeEnv<'_> {
-    /// What `make` makes of `what` and of this environment (but for the survivors), once for all parts that ask for the same;
-    /// `bytes` is about how much memory it takes.
+    /// What `make` makes of `what` and of this environment (but for the survivors), once for all
+    /// parts that ask for the same; `bytes` is about how much memory it takes.
     ///
     /// # Errors
     /// It cannot be made.
@@ -165,6 +165,7 @@ pub trait Survivors {
     /// The same of its write buffer; none if it had no buffer.
     fn nvram_of_buffer(&self) -> Option<&[u8]>;
 
-    /// Whole blocks of a drive. What cannot be read is given as zeroes, which no checksum takes for good.
+    /// Whole blocks of a drive. What cannot be read is given as zeroes, which no checksum takes for
+    /// good.
     fn read(&self, drive: DriveId, at: Pba, out: &mut [u8]);
 }

@@ -1,4 +1,5 @@
-//! A mistake of the user: it names the thing, the value and what is allowed, and the nearest thing that would have been right.
+//! A mistake of the user: it names the thing, the value and what is allowed, and the nearest thing
+//! that would have been right.
 
 /// A mistake in a configuration, found before anything runs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,7 +1,8 @@
-//! A kind of part: what it is called wherever it is called anything, what its parts may know, and the table of them.
+//! A kind of part: what it is called wherever it is called anything, what its parts may know, and
+//! the table of them.
 //!
-//! A kind implements [`Kind`] beside its table. Whoever goes over all kinds (scenario files, grids, `list`, `show`, help, columns,
-//! JSON, Python, the documentation) sees each as an [`AnyKind`].
+//! A kind implements [`Kind`] beside its table. Whoever goes over all kinds (scenario files, grids,
+//! `list`, `show`, help, columns, JSON, Python, the documentation) sees each as an [`AnyKind`].
 
 use std::marker::PhantomData;
 
@@ -34,7 +35,8 @@ pub trait Kind: 'static {
     /// What its parts may know of their surroundings.
     type Env<'a>;
 
-    /// Why one cannot be built: knobs that contradict each other or the drive, or what an earlier life left of it.
+    /// Why one cannot be built: knobs that contradict each other or the drive, or what an earlier
+    /// life left of it.
     type Error: From<ConfigError>;
 
     /// Its parts, in the order of presentation.

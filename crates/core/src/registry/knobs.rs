@@ -1,5 +1,5 @@
-//! What can be set of a part: each knob with its default, what is allowed, and a sentence. Given settings are checked here, before
-//! anything is built; defaults fill the rest.
+//! What can be set of a part: each knob with its default, what is allowed, and a sentence. Given
+//! settings are checked here, before anything is built; defaults fill the rest.
 
 use std::ops::RangeInclusive;
 
@@ -20,7 +20,8 @@ pub struct Knob {
     /// What it needs beside its own part to have an effect, if anything.
     #[serde(skip)]
     pub needs: Option<Need>,
-    /// Whether it is a list of `STREAM=VALUE`, so that it has no effect for a stream that asks for nothing.
+    /// Whether it is a list of `STREAM=VALUE`, so that it has no effect for a stream that asks for
+    /// nothing.
     #[serde(skip)]
     pub names_streams: bool,
 }
@@ -235,7 +236,8 @@ impl Knob {
         }
     }
 
-    /// Checks a given value; the error is what is allowed. An integer serves where a number is asked for.
+    /// Checks a given value; the error is what is allowed. An integer serves where a number is
+    /// asked for.
     fn check(&self, value: &KnobValue) -> Result<KnobValue, String> {
         let fit = match (&self.kind, value) {
             (KnobKind::Integer { min, max, .. }, KnobValue::Integer(v)) => {
@@ -369,7 +371,8 @@ impl Knobs {
         self.0.iter().map(|one| (one.name, &one.value))
     }
 
-    /// The first of these knobs that was given, whatever its value, with that: where they have no effect, that is a mistake.
+    /// The first of these knobs that was given, whatever its value, with that: where they have no
+    /// effect, that is a mistake.
     pub fn first_given<'a>(
         &'a self,
         mut of: impl Iterator<Item = &'a Knob>,

@@ -3,13 +3,16 @@
 use std::any::Any;
 use std::sync::Arc;
 
-/// Costly preparations that parts of several runs share: pure functions of their key, which names all that they depend
-/// on. Whoever runs many keeps them; a part may not see whether it got an old one.
+/// Costly preparations that parts of several runs share: pure functions of their key, which names
+/// all that they depend on. Whoever runs many keeps them; a part may not see whether it got an old
+/// one.
 pub trait Memo {
-    /// What was made for this key, or what `make` makes now. Nothing is kept of what `make` gave up.
+    /// What was made for this key, or what `make` makes now. Nothing is kept of what `make` gave
+    /// up.
     fn get(&self, key: &str, make: &mut dyn FnMut() -> Option<Prepared>) -> Option<Prepared>;
 
-    /// Whether what is being made is still wanted. Who makes what takes long asks now and then, and gives up if it is not.
+    /// Whether what is being made is still wanted. Who makes what takes long asks now and then, and
+    /// gives up if it is not.
     fn wants(&self) -> bool {
         true
     }

@@ -1,8 +1,10 @@
 //! How parts and kinds of parts present themselves: names, sources, knobs, and how a part is built.
 //!
-//! A part ends with its card (`SPEC`), its folder's table has its line (`registry!`). The card is the single
-//! source for command line help, documentation and validation: [`Knobs`] are parsed and range-checked before
-//! `build`, which fails only where they contradict each other or the drive. [`Measure`](crate::measure::Measure)s are what the part counts of a run. A folder's table is that of a [`Kind`].
+//! A part ends with its card (`SPEC`), its folder's table has its line (`registry!`). The card is
+//! the single source for command line help, documentation and validation: [`Knobs`] are parsed and
+//! range-checked before `build`, which fails only where they contradict each other or the drive.
+//! [`Measure`](crate::measure::Measure)s are what the part counts of a run. A folder's table is
+//! that of a [`Kind`].
 
 mod card;
 mod env;
@@ -42,8 +44,8 @@ pub const fn joined<T: Copy, const OWN: usize, const COMMON: usize, const ALL: u
     all
 }
 
-/// Declares the modules of a folder's parts and the table of their cards. A part has a card `SPEC`, or several that are
-/// named in braces behind it.
+/// Declares the modules of a folder's parts and the table of their cards. A part has a card `SPEC`,
+/// or several that are named in braces behind it.
 #[macro_export]
 macro_rules! registry {
     (@table [$($card:expr),*]) => { &[$($card),*] };

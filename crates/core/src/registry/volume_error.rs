@@ -1,4 +1,5 @@
-//! Why a volume that an earlier life left cannot be gone on with. No setting is wrong then: the volume is.
+//! Why a volume that an earlier life left cannot be gone on with. No setting is wrong then: the
+//! volume is.
 
 use super::ConfigError;
 use crate::maplog::Damage;
@@ -17,7 +18,8 @@ pub enum VolumeError {
         /// Where it is damaged, and how.
         why: Damage,
     },
-    /// What survived is sound as it is, but cannot belong to the same volume as the rest, or as its configuration.
+    /// What survived is sound as it is, but cannot belong to the same volume as the rest, or as its
+    /// configuration.
     #[error("{what}: found {found}, and it has to be {expected}")]
     Unfit {
         /// What survived.

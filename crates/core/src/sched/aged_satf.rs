@@ -1,16 +1,19 @@
 //! Aged SATF: the shortest positioning time, less a bonus for waiting.
 //!
-//! The I/O with the least `positioning time - weight * waiting time` goes next. With weight 0 this is SATF; with a large weight it
-//! is FCFS. Starvation is bounded: no I/O goes before one that arrived earlier by more than the longest positioning time divided
-//! by the weight. On a disk that positions in at most 17 ms, with 6 ms a second, that is 3 seconds: an I/O waits at most for those
-//! that came up to 3 seconds after it.
+//! The I/O with the least `positioning time - weight * waiting time` goes next. With weight 0 this
+//! is SATF; with a large weight it is FCFS. Starvation is bounded: no I/O goes before one that
+//! arrived earlier by more than the longest positioning time divided by the weight. On a disk that
+//! positions in at most 17 ms, with 6 ms a second, that is 3 seconds: an I/O waits at most for
+//! those that came up to 3 seconds after it.
 //!
-//! The price equals `positioning time + weight * arrival time` less a constant, so each I/O gets its handicap once, when it
-//! comes. Two orders bound the price of the I/Os that were not tried: outward from the arm (`seek_at_least` of the
-//! distance), and by age (the handicap of the next oldest). The search walks both in turns and stops when the sum of the two
-//! bounds cannot win (the threshold algorithm: Fagin, Lotem and Naor, "Optimal aggregation algorithms for middleware", PODS 2001).
-//! The choice is the same as by trying all. Without an arm the first bound is 0. Cost: O(log n) and three prices a step. Few
-//! steps while ages are similar or the weight is small; all n when the weight is large and the oldest are not the nearest.
+//! The price equals `positioning time + weight * arrival time` less a constant, so each I/O gets
+//! its handicap once, when it comes. Two orders bound the price of the I/Os that were not tried:
+//! outward from the arm (`seek_at_least` of the distance), and by age (the handicap of the next
+//! oldest). The search walks both in turns and stops when the sum of the two bounds cannot win (the
+//! threshold algorithm: Fagin, Lotem and Naor, "Optimal aggregation algorithms for middleware",
+//! PODS 2001). The choice is the same as by trying all. Without an arm the first bound is 0. Cost:
+//! O(log n) and three prices a step. Few steps while ages are similar or the weight is small; all n
+//! when the weight is large and the oldest are not the nearest.
 //!
 //! A range write is as near as the nearest place of what it offers, and ages like all others.
 
@@ -239,7 +242,8 @@ mod tests {
     use super::super::desk::Desk;
     use super::super::desk::Did::{Read, Write};
 
-    /// Block 8 waits since the beginning, block 0 comes at 9 ms. Then block 8 passes in 9 ms and block 0 in 1 ms.
+    /// Block 8 waits since the beginning, block 0 comes at 9 ms. Then block 8 passes in 9 ms and
+    /// block 0 in 1 ms.
     fn old_and_near(scheduler: &str) -> Desk {
         Desk::new(scheduler).reads(&[8]).wait_ms(9).reads(&[0])
     }
@@ -264,7 +268,8 @@ mod tests {
 
     #[test]
     fn a_range_write_ages_as_well() {
-        // It waits since the beginning, and its block passes in 9 ms; block 0 comes at 9 ms and passes in 1 ms.
+        // It waits since the beginning, and its block passes in 9 ms; block 0 comes at 9 ms and
+        // passes in 1 ms.
         let old = |weight: &str| {
             Desk::new(weight)
                 .range_write(&[8..9])

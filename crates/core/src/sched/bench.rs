@@ -1,4 +1,5 @@
-//! A bench for unit tests of schedulers that go by who asks: requests come and are answered when the test says so, so that times can be written out.
+//! A bench for unit tests of schedulers that go by who asks: requests come and are answered when
+//! the test says so, so that times can be written out.
 
 #![cfg(test)]
 
@@ -165,8 +166,9 @@ impl<S: Scheduler> Bench<S> {
         }
     }
 
-    /// Random requests, starts, withdrawals and answers, and changes of who asks, then all that is left: every request is served. Nine streams; `ask` draws what
-    /// one asks for (who, operation, whether it waits, where, how much), `claim` what is said of one.
+    /// Random requests, starts, withdrawals and answers, and changes of who asks, then all that is
+    /// left: every request is served. Nine streams; `ask` draws what one asks for (who, operation,
+    /// whether it waits, where, how much), `claim` what is said of one.
     pub(super) fn walk(
         &mut self,
         rng: &mut Rng,

@@ -1,6 +1,8 @@
-//! The frame of the schedulers that go by block number: it holds what waits, and a rule says which I/O is next.
+//! The frame of the schedulers that go by block number: it holds what waits, and a rule says which
+//! I/O is next.
 //!
-//! A rule sees the I/Os in block order and its own memory of where it was. It knows nothing of the drive but its capacity.
+//! A rule sees the I/Os in block order and its own memory of where it was. It knows nothing of the
+//! drive but its capacity.
 
 use super::line::{Found, Line};
 use crate::contract::{Next, Scheduler, View};

@@ -1,8 +1,10 @@
-//! C-LOOK: serve in rising block order; when nothing lies above, begin again at the lowest that waits.
+//! C-LOOK: serve in rising block order; when nothing lies above, begin again at the lowest that
+//! waits.
 //!
-//! One-way LOOK: every block waits for about the same sweep, so response times vary less than with LOOK, at the price
-//! of one long seek each round. No I/O waits longer than a round, unless I/Os keep arriving on one and the same
-//! block. An I/O lies above if its first block is not below that of the I/O before. O(log n) per I/O.
+//! One-way LOOK: every block waits for about the same sweep, so response times vary less than with
+//! LOOK, at the price of one long seek each round. No I/O waits longer than a round, unless I/Os
+//! keep arriving on one and the same block. An I/O lies above if its first block is not below that
+//! of the I/O before. O(log n) per I/O.
 
 use super::by_block::{ByBlock, Rule, Step};
 use super::line::Line;

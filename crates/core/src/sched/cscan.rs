@@ -4,8 +4,9 @@
 //! sweeping --nothing above, something waits--> Seek(last block) --arrived--> Seek(first block) --arrived--> sweeping
 //! ```
 //!
-//! One-way SCAN: the arm passes every block once each round. SCAN passes a block near an edge twice in a short time and then not
-//! for two sweeps. C-LOOK saves both seeks without an I/O. With an empty queue the arm rests where it is. O(log n) per I/O, at most two bare movements a round.
+//! One-way SCAN: the arm passes every block once each round. SCAN passes a block near an edge twice
+//! in a short time and then not for two sweeps. C-LOOK saves both seeks without an I/O. With an
+//! empty queue the arm rests where it is. O(log n) per I/O, at most two bare movements a round.
 
 use super::by_block::{ByBlock, Rule, Step};
 use super::line::Line;

@@ -1,8 +1,10 @@
-//! A desk for unit tests of schedulers: one scheduler over one small disk whose times can be written out.
+//! A desk for unit tests of schedulers: one scheduler over one small disk whose times can be
+//! written out.
 //!
-//! The disk has 10 cylinders of one track. A track holds 10 blocks and turns in 10 ms, so that a block passes in 1 ms. A seek over
-//! `n` cylinders takes `n - 0.5` ms. Tracks are not skewed: block 37 lies on cylinder 3, and begins to pass at 7 ms, 17 ms, 27 ms
-//! and so on. The arm begins on cylinder 0 at time 0.
+//! The disk has 10 cylinders of one track. A track holds 10 blocks and turns in 10 ms, so that a
+//! block passes in 1 ms. A seek over `n` cylinders takes `n - 0.5` ms. Tracks are not skewed: block
+//! 37 lies on cylinder 3, and begins to pass at 7 ms, 17 ms, 27 ms and so on. The arm begins on
+//! cylinder 0 at time 0.
 
 #![cfg(test)]
 

@@ -1,17 +1,21 @@
-//! Expand and cancel: a range write waits as many ordinary ones, one for each place where it may land, and the first that is chosen
-//! cancels the others.
+//! Expand and cancel: a range write waits as many ordinary ones, one for each place where it may
+//! land, and the first that is chosen cancels the others.
 //!
-//! So any scheduler serves range writes without knowing of them, and chooses as well as it would among all places. The price is the queue: with `n` places each of
-//! `m` range writes it holds `n * m` writes, and `n` are put in and taken out for each. `options` expands to so many places a
+//! So any scheduler serves range writes without knowing of them, and chooses as well as it would
+//! among all places. The price is the queue: with `n` places each of `m` range writes it holds `n *
+//! m` writes, and `n` are put in and taken out for each. `options` expands to so many places a
 //! track, equally spaced around it: with eight of them most of the rotational latency is gone.
 //!
-//! What the source leaves open: the others are cancelled when one is chosen and not when it is done, else two could be under way; a place that
-//! another range write takes is cancelled with it; when all options of a write are gone it is expanded once more, to what is left. Where writes go to the
-//! pointers of zones, the places of all are others after each write, and all are expanded anew for each decision.
-//! Places of which a block is remapped are left out as `satf` leaves them out.
+//! What the source leaves open: the others are cancelled when one is chosen and not when it is
+//! done, else two could be under way; a place that another range write takes is cancelled with it;
+//! when all options of a write are gone it is expanded once more, to what is left. Where writes go
+//! to the pointers of zones, the places of all are others after each write, and all are expanded
+//! anew for each decision. Places of which a block is remapped are left out as `satf` leaves them
+//! out.
 //!
-//! Source: Anand and others, "Avoiding file system micromanagement with range writes", OSDI 2008, section 4; `satf` makes the same
-//! choices without expanding ([`super::satf`]). Cost: that of `base` with all places waiting, and O(places) for each range write that goes.
+//! Source: Anand and others, "Avoiding file system micromanagement with range writes", OSDI 2008,
+//! section 4; `satf` makes the same choices without expanding ([`super::satf`]). Cost: that of
+//! `base` with all places waiting, and O(places) for each range write that goes.
 
 use std::ops::Range;
 
@@ -30,8 +34,8 @@ use crate::units::{Instant, Pba};
 /// Lower bits of a sequence number that tell the places of one range write apart.
 const PLACE_BITS: u32 = 24;
 
-/// The most places that range writes may offer: if all places wait in the base, which takes 100 MB; and if a few of each track do, for which they are listed, at eight
-/// bytes each.
+/// The most places that range writes may offer: if all places wait in the base, which takes 100 MB;
+/// and if a few of each track do, for which they are listed, at eight bytes each.
 const ALL_MAX: u64 = 1 << 20;
 const LISTED_MAX: u64 = 1 << PLACE_BITS;
 
@@ -135,7 +139,8 @@ impl Expand {
         id
     }
 
-    /// Puts the places of range writes that have none in the base into it. Gives one of which nothing is left.
+    /// Puts the places of range writes that have none in the base into it. Gives one of which
+    /// nothing is left.
     fn expand(&mut self, view: &View<'_>) -> Option<IoId> {
         for index in 0..self.parents.len() {
             let Parent { io, offer, places } = self.parents[index];
@@ -180,7 +185,8 @@ impl Expand {
         self.parents.iter_mut().for_each(|parent| parent.places = 0);
     }
 
-    /// A range write goes, and takes these blocks, if any: its other places are cancelled, and those of others that it covers.
+    /// A range write goes, and takes these blocks, if any: its other places are cancelled, and
+    /// those of others that it covers.
     fn cancel(&mut self, now: Instant, id: IoId, taken: &Range<Pba>) {
         let goes = |entry: &Entry| {
             let own = entry.of == id;
@@ -228,7 +234,8 @@ fn places_of(legal: &Legal<'_>, view: &View<'_>, which: Places, out: &mut Vec<Pb
     }
 }
 
-/// Leaves so many places a track, the first at or behind each of as many equally spaced points of it. Where tracks are not known all blocks count as one.
+/// Leaves so many places a track, the first at or behind each of as many equally spaced points of
+/// it. Where tracks are not known all blocks count as one.
 fn thin(geometry: Option<&dyn Geometry>, options: u64, places: &mut Vec<Pba>) {
     let all = (places.first().copied(), places.last().copied());
     let (Some(first), Some(last)) = all else {
@@ -431,7 +438,8 @@ mod tests {
 
     #[test]
     fn what_is_withdrawn_takes_no_place_of_others() {
-        // All are expanded when the read goes. The first of the second begins before the only place of the first, and reaches into it.
+        // All are expanded when the read goes. The first of the second begins before the only place
+        // of the first, and reaches into it.
         let mut desk = Desk::new("expand")
             .reads(&[1])
             .long_range_write(&[5..7], 2)

@@ -1,12 +1,15 @@
-//! First fit: a range write goes to the first place of what is left of its offer, and is an ordinary write from then on.
+//! First fit: a range write goes to the first place of what is left of its offer, and is an
+//! ordinary write from then on.
 //!
-//! The least that a drive may do with range writes: it ignores the freedom, and must then be no worse than one that knows none. It is what
-//! an engine does over a device that says nothing of its heads, and what others are measured against. The place is looked for when the
-//! drive is ready; where another write takes it meanwhile, the next one is.
+//! The least that a drive may do with range writes: it ignores the freedom, and must then be no
+//! worse than one that knows none. It is what an engine does over a device that says nothing of its
+//! heads, and what others are measured against. The place is looked for when the drive is ready;
+//! where another write takes it meanwhile, the next one is.
 //!
-//! Not the same as [`expand`](super::expand) with one option, which lists a place on each track of an offer and chooses among these: here
-//! there is one place in all. Source: Anand and others, "Avoiding file system micromanagement with range writes", OSDI 2008, the minimum
-//! implementation. Cost: that of `base`, and O(log n) of `n` ranges for a place.
+//! Not the same as [`expand`](super::expand) with one option, which lists a place on each track of
+//! an offer and chooses among these: here there is one place in all. Source: Anand and others,
+//! "Avoiding file system micromanagement with range writes", OSDI 2008, the minimum implementation.
+//! Cost: that of `base`, and O(log n) of `n` ranges for a place.
 
 use super::expand::{BASES, MEASURES, Places, over};
 use crate::contract::{OFFERED, Scheduler};
@@ -41,7 +44,8 @@ mod tests {
 
     #[test]
     fn the_first_place_is_taken_whatever_passes_first() {
-        // At 1 ms block 1 passes. One option a track would take block 21, which passes when the arm is there.
+        // At 1 ms block 1 passes. One option a track would take block 21, which passes when the arm
+        // is there.
         let late = |name| Desk::new(name).wait_ms(1).range_write(&[0..10, 21..23]);
         assert_eq!(late("first_fit").run_all(), [Write(0, 11)]);
         assert_eq!(late("expand").run_all(), [Write(1, 2)]);

@@ -1,8 +1,9 @@
-//! Free-bandwidth scheduling of eager writes: they fill the time in which reads would wait for the platter.
+//! Free-bandwidth scheduling of eager writes: they fill the time in which reads would wait for the
+//! platter.
 //!
-//! The reads alone are scheduled by a known algorithm. The start of the next read is computed. Then each waiting write goes to a
-//! free slot on the way to that read, if the read can still start at the very same instant. A write never delays a
-//! read, so writes starve if reads leave no gaps.
+//! The reads alone are scheduled by a known algorithm. The start of the next read is computed. Then
+//! each waiting write goes to a free slot on the way to that read, if the read can still start at
+//! the very same instant. A write never delays a read, so writes starve if reads leave no gaps.
 //!
 //! | Name | Order of reads |
 //! |---|---|
@@ -10,11 +11,13 @@
 //! | FreeBW-SCAN | SCAN: ignores rotation, so that gaps are wide |
 //! | FreeBW-Hybrid | SCAN while a write waits, SATF when none does |
 //!
-//! Source: Zhang, Yu, Krishnamurthy and Wang, FAST 2002, sections 4.3 and 4.4, after Lumb, Schindler, Ganger and others,
-//! "Towards higher disk head utilization", OSDI 2000. Our choices where the paper leaves one: the read is fixed before the first
-//! write is inserted; "on the way" are the cylinders from the arm's to the read's, both included; if no free slot is in time
-//! the writes wait; if no read waits, writes follow the sweep of `satf_ew`; without an arm reads go by SATF. Cost: one search for a
-//! read, and for each write one search for a slot with the read's start as its bound.
+//! Source: Zhang, Yu, Krishnamurthy and Wang, FAST 2002, sections 4.3 and 4.4, after Lumb,
+//! Schindler, Ganger and others, "Towards higher disk head utilization", OSDI 2000. Our choices
+//! where the paper leaves one: the read is fixed before the first write is inserted; "on the way"
+//! are the cylinders from the arm's to the read's, both included; if no free slot is in time the
+//! writes wait; if no read waits, writes follow the sweep of `satf_ew`; without an arm reads go by
+//! SATF. Cost: one search for a read, and for each write one search for a slot with the read's
+//! start as its bound.
 
 use super::sweep::{self, Waiting};
 use crate::contract::{Next, OPEN, Scheduler, View};
@@ -67,7 +70,8 @@ impl FreeBw {
         Some(self.waiting.fixed.remove(cursor))
     }
 
-    /// The oldest read of the nearest cylinder with a read in the direction of SCAN; turns round if none lies ahead.
+    /// The oldest read of the nearest cylinder with a read in the direction of SCAN; turns round if
+    /// none lies ahead.
     fn scan(&mut self, cylinder: u32) -> Option<Cursor> {
         let fixed = &self.waiting.fixed;
         let above = fixed.seek(&Candidate::lowest_key(cylinder));

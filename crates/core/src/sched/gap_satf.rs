@@ -1,46 +1,56 @@
-//! GAP-SATF: SATF that counts the rotational latency before a read the less, the more writes wait that could fill it.
+//! GAP-SATF: SATF that counts the rotational latency before a read the less, the more writes wait
+//! that could fill it.
 //!
-//! The published schedulers order reads well and leave gaps to chance (FreeBW-SATF), or leave wide gaps and order reads badly
-//! (FreeBW-SCAN), or do not look at gaps at all (SATF-EW). Which of them is best depends on how many writes wait. Let `n` I/Os
-//! wait, `w` of them open writes. Then the *pressure* of the writes is
+//! The published schedulers order reads well and leave gaps to chance (FreeBW-SATF), or leave wide
+//! gaps and order reads badly (FreeBW-SCAN), or do not look at gaps at all (SATF-EW). Which of them
+//! is best depends on how many writes wait. Let `n` I/Os wait, `w` of them open writes. Then the
+//! *pressure* of the writes is
 //!
 //! ```text
 //! p = w^2 / n
 //! ```
 //!
-//! By chance alone the number of writes in a queue of `n` varies by about the square root of `n`. A smaller surplus will fit into
-//! gaps. A larger one is a backlog, and each write of it takes the place of a read in the queue: the scheduler has fewer reads to
-//! choose from.
+//! By chance alone the number of writes in a queue of `n` varies by about the square root of `n`. A
+//! smaller surplus will fit into gaps. A larger one is a backlog, and each write of it takes the
+//! place of a read in the queue: the scheduler has fewer reads to choose from.
 //!
-//! The positioning time of a read is seek time and rotational latency. Latency that writes fill is not lost, and the higher the
-//! pressure, the more that is worth. So the next read is the one with the least
+//! The positioning time of a read is seek time and rotational latency. Latency that writes fill is
+//! not lost, and the higher the pressure, the more that is worth. So the next read is the one with
+//! the least
 //!
 //! ```text
 //! seek + latency - p * fill, with p at most 1; fill: the latency, but no more than all waiting writes would take
 //! ```
 //!
-//! Without pressure that is SATF. Under full pressure it is the shortest seek: the gaps are as wide as those of SCAN, and the arm
-//! goes no farther. The price searches for no slot and does not count how many writes would fit into a gap. Over many
-//! gaps the mean time of a write tells as much as a search before every read, for a fraction of the computation.
+//! Without pressure that is SATF. Under full pressure it is the shortest seek: the gaps are as wide
+//! as those of SCAN, and the arm goes no farther. The price searches for no slot and does not count
+//! how many writes would fit into a gap. Over many gaps the mean time of a write tells as much as a
+//! search before every read, for a fraction of the computation.
 //!
-//! If gaps do not suffice, because reads or slots are rare, a write goes by itself. While gaps suffice this would waste time. Chance
-//! makes the two cases look alike up to a pressure of 1, so writes go by themselves from a pressure of 2 on. Such a write
-//! may take as long as the mean write and a quarter more. Without the quarter the mean would fall for ever, because only writes
-//! that take less than the mean would go. This budget grows when the best read costs more than recent reads did, and shrinks when it
-//! costs less, in both cases by one fifth of the difference. Most of a read's cost is distance, and distance remains after the write.
-//! So if few reads wait among many writes, they wait until the arm comes by, as in SATF-EW. `write_run_ms` limits for how long
-//! writes go by themselves while reads wait; then the best read goes. A longer limit serves more requests and lets the
-//! few reads wait longer. If reads are not that rare, the limit has no effect.
+//! If gaps do not suffice, because reads or slots are rare, a write goes by itself. While gaps
+//! suffice this would waste time. Chance makes the two cases look alike up to a pressure of 1, so
+//! writes go by themselves from a pressure of 2 on. Such a write may take as long as the mean write
+//! and a quarter more. Without the quarter the mean would fall for ever, because only writes that
+//! take less than the mean would go. This budget grows when the best read costs more than recent
+//! reads did, and shrinks when it costs less, in both cases by one fifth of the difference. Most of
+//! a read's cost is distance, and distance remains after the write. So if few reads wait among many
+//! writes, they wait until the arm comes by, as in SATF-EW. `write_run_ms` limits for how long
+//! writes go by themselves while reads wait; then the best read goes. A longer limit serves more
+//! requests and lets the few reads wait longer. If reads are not that rare, the limit has no
+//! effect.
 //!
-//! Once an I/O has waited for half the age limit, a *turn* begins for all I/Os that wait at that instant. They go before I/Os that
-//! come later, in the usual order among themselves; later I/Os go only into their gaps. So neither reads nor writes starve the
-//! others. If many I/Os wait long, they are still served in a good order. Serving the oldest one by one would be a bad
-//! order, and all would wait longer. An I/O that comes during a turn waits for the end of that turn and belongs to the next turn
-//! at the latest. So if a turn takes no longer than half the limit, and writes find free slots, no I/O waits beyond the
-//! limit. If turns take longer, no I/O waits longer than two of them.
+//! Once an I/O has waited for half the age limit, a *turn* begins for all I/Os that wait at that
+//! instant. They go before I/Os that come later, in the usual order among themselves; later I/Os go
+//! only into their gaps. So neither reads nor writes starve the others. If many I/Os wait long,
+//! they are still served in a good order. Serving the oldest one by one would be a bad order, and
+//! all would wait longer. An I/O that comes during a turn waits for the end of that turn and
+//! belongs to the next turn at the latest. So if a turn takes no longer than half the limit, and
+//! writes find free slots, no I/O waits beyond the limit. If turns take longer, no I/O waits longer
+//! than two of them.
 //!
-//! Zhang, Yu, Krishnamurthy and Wang, FAST 2002, leave open how to price a write against the next read; the gaps are those of
-//! Lumb and others, OSDI 2000. Cost: that of FreeBW-SATF, and a search for a slot that stops at what a write may take.
+//! Zhang, Yu, Krishnamurthy and Wang, FAST 2002, leave open how to price a write against the next
+//! read; the gaps are those of Lumb and others, OSDI 2000. Cost: that of FreeBW-SATF, and a search
+//! for a slot that stops at what a write may take.
 
 use super::sweep::{self, Waiting};
 use crate::contract::{Arm, Next, OPEN, Scheduler, View};
@@ -56,7 +66,8 @@ use crate::units::{Duration, Instant};
 /// A new value moves a mean by one part in this many of the difference.
 const MEMORY: i64 = 64;
 
-/// If a read costs more than others, one part in this many of the difference is gone after a write; the rest is distance.
+/// If a read costs more than others, one part in this many of the difference is gone after a write;
+/// the rest is distance.
 const PASSING: i64 = 5;
 
 /// From this pressure on a write goes by itself.
@@ -111,8 +122,8 @@ struct Pressure {
 }
 
 impl Pressure {
-    /// The price of a read, which is never below its seek time. Without an arm there are no gaps, and the price is the
-    /// positioning time.
+    /// The price of a read, which is never below its seek time. Without an arm there are no gaps,
+    /// and the price is the positioning time.
     #[inline]
     fn price(&self, view: &View<'_>, arm: Option<&dyn Arm>, read: &Candidate) -> Duration {
         let time = view
@@ -169,7 +180,8 @@ impl GapSatf {
         }
     }
 
-    /// Begins a turn of all I/Os that wait, once one has waited for half the limit. Ends the turn when all of them are gone.
+    /// Begins a turn of all I/Os that wait, once one has waited for half the limit. Ends the turn
+    /// when all of them are gone.
     fn take_turns(&mut self, now: Instant) {
         let read = self.by_age.first();
         let read = read.map(|elder| (elder.sequence, elder.arrived));
@@ -229,8 +241,8 @@ impl GapSatf {
         })
     }
 
-    /// A write by itself, if the pressure is high enough, writes have not gone by themselves for too long, and it does not take too
-    /// long.
+    /// A write by itself, if the pressure is high enough, writes have not gone by themselves for
+    /// too long, and it does not take too long.
     fn relieve(&mut self, view: &View<'_>, pressure: &Pressure, price: i64) -> Option<Next> {
         let too_long = |since| since + self.write_run <= view.now;
         if pressure.squared < RELIEF * pressure.of || self.run_since.is_some_and(too_long) {
@@ -364,7 +376,8 @@ mod tests {
 
     #[test]
     fn a_write_goes_to_the_gap_before_a_read() {
-        // Block 3 has passed at 4 ms, and the arm is on cylinder 2 at 5.5 ms, before block 27 at 7 ms.
+        // Block 3 has passed at 4 ms, and the arm is on cylinder 2 at 5.5 ms, before block 27 at 7
+        // ms.
         let desk = Desk::new("gap_satf").free(&[3]);
         let desk = desk.reads(&[27]).open_writes(1);
         assert_eq!(desk.run_all(), [Write(3, 4), Read(27, 8)]);
@@ -372,8 +385,9 @@ mod tests {
 
     #[test]
     fn under_pressure_a_write_goes_by_itself() {
-        // Block 7 begins at 7 ms as the read does, so that it lies in no gap. One write of two I/Os has a pressure of a half, four
-        // of five have one of 3.2; and no more than a quarter above the read's 7 ms is spent on a write.
+        // Block 7 begins at 7 ms as the read does, so that it lies in no gap. One write of two I/Os
+        // has a pressure of a half, four of five have one of 3.2; and no more than a quarter above
+        // the read's 7 ms is spent on a write.
         let first = |writes, free| {
             let desk = Desk::new("gap_satf").free(&[free]);
             desk.reads(&[27]).open_writes(writes).step()

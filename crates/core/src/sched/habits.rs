@@ -1,4 +1,5 @@
-//! How a process asks: here and there or in a row, soon after each answer or after a while, always or now and then.
+//! How a process asks: here and there or in a row, soon after each answer or after a while, always
+//! or now and then.
 //!
 //! ```text
 //! seeky        more than 19 of the last 32 requests begin farther than 800 blocks from the end of the one before (without a seek to save, requests
@@ -14,7 +15,8 @@ use crate::units::{Blocks, Duration, Instant, Pba};
 
 /// A request that begins farther than this from the end of the one before is a seek.
 const SEEK: Blocks = Blocks(800);
-/// Where nothing turns, a request of so many blocks or more counts as sequential wherever it begins.
+/// Where nothing turns, a request of so many blocks or more counts as sequential wherever it
+/// begins.
 const SHORT: Blocks = Blocks(64);
 /// A process is seeky if more than so many of its last 32 requests are seeks.
 const SEEKS: u32 = 19;
@@ -105,7 +107,8 @@ impl Habits {
             .is_none_or(|mean| mean.0 <= slice_idle.0 / 2)
     }
 
-    /// A request came: if nothing of it was there, since the last answer. `new` tells that it is the first one.
+    /// A request came: if nothing of it was there, since the last answer. `new` tells that it is
+    /// the first one.
     pub(super) fn worked(&mut self, now: Instant, nothing_since: Option<Instant>, new: bool) {
         if let Some(since) = nothing_since {
             self.idle += now.since(since);

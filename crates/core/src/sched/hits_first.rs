@@ -1,21 +1,25 @@
-//! Hits first: what the drive's buffer serves goes before all others: a read that it has, or is about to have, and a write that continues one which it has not
-//! written yet.
+//! Hits first: what the drive's buffer serves goes before all others: a read that it has, or is
+//! about to have, and a write that continues one which it has not written yet.
 //!
-//! Positioning times are about the arm, and a read that the buffer answers needs none. Who goes by them alone takes the next read of a stream for
-//! one that has just gone by, a turn away, while the drive reads on by itself and would have it at once. So it takes another one first, and the
-//! stream loses turns ([`super::satf`] reads in a row half as fast as arrival order on a drive that reads ahead). A write in a row is taken for one that
-//! begins anew, and its stream falls apart into pieces. Here both are served
-//! first, in order of blocks, of several streams the oldest, and for all else `base` decides. Over `satf` this is the SPCTF of Worthington, Ganger and Patt, over `aged_satf` their
-//! ASPCTF.
+//! Positioning times are about the arm, and a read that the buffer answers needs none. Who goes by
+//! them alone takes the next read of a stream for one that has just gone by, a turn away, while the
+//! drive reads on by itself and would have it at once. So it takes another one first, and the
+//! stream loses turns ([`super::satf`] reads in a row half as fast as arrival order on a drive that
+//! reads ahead). A write in a row is taken for one that begins anew, and its stream falls apart
+//! into pieces. Here both are served first, in order of blocks, of several streams the oldest, and
+//! for all else `base` decides. Over `satf` this is the SPCTF of Worthington, Ganger and Patt, over
+//! `aged_satf` their ASPCTF.
 //!
-//! A stream that goes on always has its next block there, so others would wait as long as it goes on. After `in_row` hits in a row with others
-//! waiting, `base` decides once. With `aged_satf` that bounds every wait; with `satf` no more than `satf` does.
+//! A stream that goes on always has its next block there, so others would wait as long as it goes
+//! on. After `in_row` hits in a row with others waiting, `base` decides once. With `aged_satf` that
+//! bounds every wait; with `satf` no more than `satf` does.
 //!
-//! A drive without a buffer has nothing, and what is in a drive that holds several commands, or under an oracle that guesses by distance, its host does not
-//! know: then it is its base.
+//! A drive without a buffer has nothing, and what is in a drive that holds several commands, or
+//! under an oracle that guesses by distance, its host does not know: then it is its base.
 //!
-//! Source: Worthington, Ganger and Patt, "Scheduling algorithms for modern disk drives", SIGMETRICS 1994, section 5; the limit is ours. Cost: that of
-//! `base`, and O(log n) for each segment of the buffer.
+//! Source: Worthington, Ganger and Patt, "Scheduling algorithms for modern disk drives", SIGMETRICS
+//! 1994, section 5; the limit is ours. Cost: that of `base`, and O(log n) for each segment of the
+//! buffer.
 
 use crate::contract::{Next, Scheduler, View};
 use crate::ids::IoId;
@@ -88,7 +92,8 @@ impl Lane {
         None
     }
 
-    /// What goes next of those that the buffer would serve: the first of each run, of these the oldest.
+    /// What goes next of those that the buffer would serve: the first of each run, of these the
+    /// oldest.
     fn hit(&self) -> Option<Waits> {
         let firsts = self
             .served
@@ -298,7 +303,8 @@ mod tests {
 
     #[test]
     fn the_next_block_of_a_stream_is_read_before_it_has_gone_by() {
-        // When block 2 has been read, block 3 is under the heads and a command later gone by: a turn, for all but the drive itself.
+        // When block 2 has been read, block 3 is under the heads and a command later gone by: a
+        // turn, for all but the drive itself.
         let stream = |scheduler| Desk::over(READS_ON, scheduler).reads(&[2, 3, 4, 5, 6]);
         let order = |scheduler| stream(scheduler).order();
         assert_eq!(order("satf"), [2, 5, 3, 6, 4], "two turns are lost");

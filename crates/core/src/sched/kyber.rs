@@ -1,7 +1,9 @@
-//! Kyber: so many requests of each direction on the drive that those of the other are answered in time.
+//! Kyber: so many requests of each direction on the drive that those of the other are answered in
+//! time.
 //!
-//! Reads and writes wait apart, each in order of arrival, and go in batches, in turns. Each direction has *tokens*: a request takes one along to the drive.
-//! How many there are follows from what answers took:
+//! Reads and writes wait apart, each in order of arrival, and go in batches, in turns. Each
+//! direction has *tokens*: a request takes one along to the drive. How many there are follows from
+//! what answers took:
 //!
 //! ```text
 //! on the drive   if 90 % of a direction take longer there than its target, the drive is crowded
@@ -9,10 +11,12 @@
 //!                needs of its target; if not, more
 //! ```
 //!
-//! Times are kept in eight classes, each a quarter of the target wide, and looked at a tenth of a second after an answer, once there are 500 of them, or a
-//! second is over. Writes that nobody waits for may take three quarters of the places before the drive. Facts of `block/kyber-iosched.c`, Linux
-//! 6.12; discards, which have a domain of their own there, do not come here. O(1) for each I/O; nothing is allocated once the queues have been
-//! as long as they get.
+//! Times are kept in eight classes, each a quarter of the target wide, and looked at a tenth of a
+//! second after an answer, once there are 500 of them, or a second is over. Writes that nobody
+//! waits for may take three quarters of the places before the drive. Facts of
+//! `block/kyber-iosched.c`, Linux 6.12; discards, which have a domain of their own there, do not
+//! come here. O(1) for each I/O; nothing is allocated once the queues have been as long as they
+//! get.
 
 use std::collections::VecDeque;
 
@@ -30,7 +34,8 @@ const CLASSES: usize = 8;
 const GOOD: usize = 4;
 /// How long after an answer the times are looked at.
 const LOOKS_AFTER: Duration = Duration::from_ms(100);
-/// Times of a kind are evaluated when there are so many of them, or when the first of them is so old.
+/// Times of a kind are evaluated when there are so many of them, or when the first of them is so
+/// old.
 const SAMPLES: u32 = 500;
 const SECOND: Duration = Duration::from_ms(1_000);
 /// Reads, then writes: the most tokens, and the most in a row.
@@ -76,7 +81,8 @@ struct Domain {
     /// What answers took on the drive, and in all.
     device: Times,
     total: Times,
-    /// By kind of times: when those that there are suffice, however few they are. Set when the first of them is seen.
+    /// By kind of times: when those that there are suffice, however few they are. Set when the
+    /// first of them is seen.
     enough_at: [Option<Instant>; 2],
     /// What 99 % were within when the drive was not crowded; used once.
     remembered: Option<usize>,
@@ -166,7 +172,8 @@ impl Kyber {
         }
     }
 
-    /// The next request of the direction that goes, if it has a token. Where the drive `rests`, what has them waits for a place that only others may free.
+    /// The next request of the direction that goes, if it has a token. Where the drive `rests`,
+    /// what has them waits for a place that only others may free.
     fn serve(&mut self, now: Instant, rests: bool) -> Option<IoId> {
         let domain = &mut self.domains[self.current];
         if domain.on_drive >= domain.tokens && !rests {

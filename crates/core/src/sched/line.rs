@@ -1,7 +1,7 @@
 //! The I/Os that wait, in order of block numbers, for the schedulers that go by block number.
 //!
-//! Of the I/Os on one block the oldest comes first. O(log n) per question; nothing is allocated once the queue
-//! has been as long as it gets.
+//! Of the I/Os on one block the oldest comes first. O(log n) per question; nothing is allocated
+//! once the queue has been as long as it gets.
 
 use crate::ids::IoId;
 use crate::io::Io;
@@ -114,8 +114,8 @@ impl Line {
     }
 }
 
-/// Chooses the nearer of two sides; when they are equally far, the upper one the first time, the lower one the
-/// next, and so on in turns.
+/// Chooses the nearer of two sides; when they are equally far, the upper one the first time, the
+/// lower one the next, and so on in turns.
 #[derive(Default)]
 pub(super) struct Nearer {
     tie_goes_down: bool,

@@ -1,8 +1,9 @@
 //! LOOK: serve in block order along the current direction; turn round when nothing lies ahead.
 //!
-//! SCAN without the seek to the end of the drive where no I/O waits. No I/O waits longer than two sweeps, unless I/Os keep
-//! arriving on one and the same block. Distances are between first blocks (as in DiskSim 4.0). An I/O on the same
-//! block as the I/O before lies ahead in both directions. O(log n) per I/O.
+//! SCAN without the seek to the end of the drive where no I/O waits. No I/O waits longer than two
+//! sweeps, unless I/Os keep arriving on one and the same block. Distances are between first blocks
+//! (as in DiskSim 4.0). An I/O on the same block as the I/O before lies ahead in both directions.
+//! O(log n) per I/O.
 
 use super::by_block::{ByBlock, Rule, Step};
 use super::line::Line;

@@ -1,6 +1,7 @@
 //! Sorted batches with a deadline for every request, as Linux's mq-deadline makes them.
 //!
-//! Three levels of priority, in each of them reads and writes apart, each both in block order and in order of arrival:
+//! Three levels of priority, in each of them reads and writes apart, each both in block order and
+//! in order of arrival:
 //!
 //! ```text
 //! a batch runs   --next in block order, fewer than fifo_batch--> serve it
@@ -10,11 +11,12 @@
 //! level          the highest that has work, unless a lower one has waited for prio_aging_expire
 //! ```
 //!
-//! Deadlines are soft: they are checked only between batches. So a request waits at most for its expiry and for
-//! the batches of requests with an older deadline. The facts are those of `block/mq-deadline.c` (Linux 6.x), with its
-//! peculiarities: the first batch after the start goes to writes if any wait, and a check of a lower level that finds
-//! no request old enough may still end the running batch. What is merged keeps the deadline of its oldest part. `async_depth`
-//! holds for every write, also for those that somebody waits for, as there. Left out: zoned devices.
+//! Deadlines are soft: they are checked only between batches. So a request waits at most for its
+//! expiry and for the batches of requests with an older deadline. The facts are those of
+//! `block/mq-deadline.c` (Linux 6.x), with its peculiarities: the first batch after the start goes
+//! to writes if any wait, and a check of a lower level that finds no request old enough may still
+//! end the running batch. What is merged keeps the deadline of its oldest part. `async_depth` holds
+//! for every write, also for those that somebody waits for, as there. Left out: zoned devices.
 //!
 //! O(log n) per I/O; nothing is allocated once the queue has been as long as it gets.
 
@@ -193,7 +195,8 @@ impl MqDeadline {
         Some(Write)
     }
 
-    /// Where a batch begins: on in block order, unless the oldest has expired or nothing lies ahead.
+    /// Where a batch begins: on in block order, unless the oldest has expired or nothing lies
+    /// ahead.
     fn first_of_batch(&mut self, now: Instant, level: usize, direction: Direction) -> Cursor {
         let queue = &self.queues[level][direction as usize];
         let front = queue.arrivals.front().expect("the direction has work");

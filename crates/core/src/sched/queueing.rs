@@ -1,4 +1,5 @@
-//! Whether a drive has a queue of its own: found by how many commands it has at a time, where there are enough to be given.
+//! Whether a drive has a queue of its own: found by how many commands it has at a time, where there
+//! are enough to be given.
 //!
 //! Facts of `bfq_update_hw_tag` and `cfq_update_hw_tag`.
 
@@ -41,7 +42,8 @@ impl Queueing {
         self.found == Some(true)
     }
 
-    /// A command ends, of so many on the drive beside so many that wait. `served` are the requests of the queue being served, on the drive or not, if it soon asks again.
+    /// A command ends, of so many on the drive beside so many that wait. `served` are the requests
+    /// of the queue being served, on the drive or not, if it soon asks again.
     pub(super) fn look(&mut self, in_drive: u32, waiting: u32, served: Option<u32>) {
         self.most = self.most.max(in_drive);
         self.most_ever = self.most_ever.max(in_drive);

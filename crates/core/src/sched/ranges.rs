@@ -1,8 +1,9 @@
 //! Range writes that wait, and which of them can begin first: what `satf` and `aged_satf` share.
 //!
-//! Each is as near as the nearest place of what it offers. The one whose offer is the least far is looked at first, then all others in order of
-//! arrival, and each search ends where nothing can be better than the best so far. Where the cylinders of its offer alone are too far, it
-//! does not begin. So most cost no look at a track.
+//! Each is as near as the nearest place of what it offers. The one whose offer is the least far is
+//! looked at first, then all others in order of arrival, and each search ends where nothing can be
+//! better than the best so far. Where the cylinders of its offer alone are too far, it does not
+//! begin. So most cost no look at a track.
 
 use crate::contract::{Arm, Next, View};
 use crate::ids::IoId;
@@ -106,8 +107,8 @@ impl Ranges {
         self.waiting.remove(found.expect("what is withdrawn waits"));
     }
 
-    /// Takes out the one that goes next, if its price is less than that of the best of all others. One of whose offer nothing is left goes
-    /// before all.
+    /// Takes out the one that goes next, if its price is less than that of the best of all others.
+    /// One of whose offer nothing is left goes before all.
     pub(super) fn take(&mut self, view: &View<'_>, others: Option<Price>) -> Option<Found> {
         let arm = view.oracle.arm();
         let least_far = self.least_far(view, arm)?;
@@ -131,7 +132,8 @@ impl Ranges {
         Some(found)
     }
 
-    /// The one whose offer is the least far: its price rules out most of the others. None if none waits.
+    /// The one whose offer is the least far: its price rules out most of the others. None if none
+    /// waits.
     fn least_far(&mut self, view: &View<'_>, arm: Option<&dyn Arm>) -> Option<usize> {
         let from = arm.map_or(0, |arm| arm.writes_from().cylinder);
         let mut least = None;

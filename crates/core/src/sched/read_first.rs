@@ -1,7 +1,8 @@
 //! Reads first: an eager write goes only when no read waits.
 //!
-//! One of the two bounds that eager-writing schedulers are compared with. Reads are served by SATF; a cheap write waits for
-//! every one of them. Source: Zhang, Yu, Krishnamurthy and Wang, FAST 2002, section 4.1. Cost: as SATF.
+//! One of the two bounds that eager-writing schedulers are compared with. Reads are served by SATF;
+//! a cheap write waits for every one of them. Source: Zhang, Yu, Krishnamurthy and Wang, FAST 2002,
+//! section 4.1. Cost: as SATF.
 
 use super::sweep::Waiting;
 use crate::contract::{Next, OPEN, Scheduler, View};

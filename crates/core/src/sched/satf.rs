@@ -1,18 +1,23 @@
-//! Shortest access time first: the I/O whose first block the heads reach first, seek and rotation together.
+//! Shortest access time first: the I/O whose first block the heads reach first, seek and rotation
+//! together.
 //!
-//! The greedy choice of a scheduler that knows the rotational position: firmware, or a host with a model of the drive. Also called
-//! SPTF, shortest positioning time first. The transfer takes the same time everywhere, so it is left out. Write settle
-//! counts. Of the schedulers here it gives the highest throughput and the least even response times: an I/O at the
-//! edge of the drive waits as long as others keep coming. `aged_satf` bounds that wait.
+//! The greedy choice of a scheduler that knows the rotational position: firmware, or a host with a
+//! model of the drive. Also called SPTF, shortest positioning time first. The transfer takes the
+//! same time everywhere, so it is left out. Write settle counts. Of the schedulers here it gives
+//! the highest throughput and the least even response times: an I/O at the edge of the drive waits
+//! as long as others keep coming. `aged_satf` bounds that wait.
 //!
-//! An open write is as near as the nearest free slot. So over a placement that leaves addresses open this is an eager
-//! writer, without the sweep of `satf_ew`: the arm stays where it is and fills the free slots there.
+//! An open write is as near as the nearest free slot. So over a placement that leaves addresses
+//! open this is an eager writer, without the sweep of `satf_ew`: the arm stays where it is and
+//! fills the free slots there.
 //!
-//! A range write is as near as the nearest place of what it offers. That is hierarchical-range scheduling (Anand and others, "Avoiding file
-//! system micromanagement with range writes", OSDI 2008): the oracle goes through its ranges track by track.
+//! A range write is as near as the nearest place of what it offers. That is hierarchical-range
+//! scheduling (Anand and others, "Avoiding file system micromanagement with range writes", OSDI
+//! 2008): the oracle goes through its ranges track by track.
 //!
-//! The oracle says what is nearest: with `exact` this is a drive's firmware, with `noisy` a host that guesses, and with
-//! `distance` it is SSTF. Cost: see [`crate::search`]; the twin in the tests tries all I/Os and chooses the same one.
+//! The oracle says what is nearest: with `exact` this is a drive's firmware, with `noisy` a host
+//! that guesses, and with `distance` it is SSTF. Cost: see [`crate::search`]; the twin in the tests
+//! tries all I/Os and chooses the same one.
 
 use std::collections::VecDeque;
 
@@ -153,7 +158,8 @@ mod tests {
 
     #[test]
     fn within_a_range_the_block_that_comes_next_is_taken() {
-        // The heads are on block 3 of the track when they have read block 2, and on block 34 at 4.5 ms when they reach cylinder 3.
+        // The heads are on block 3 of the track when they have read block 2, and on block 34 at 4.5
+        // ms when they reach cylinder 3.
         let mut desk = Desk::new("satf").reads(&[2]);
         desk.step();
         let desk = desk.range_write(&[0..9]);

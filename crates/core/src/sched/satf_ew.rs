@@ -1,14 +1,16 @@
 //! SATF-EW: shortest access time first, where a write is as near as the nearest free slot.
 //!
-//! Compares the queued read that the heads reach first with the free slot that they reach first, and takes the nearer. If they are
-//! equal the read goes first. It searches for free slots in the direction of a sweep (see [`super::sweep`]); otherwise the
-//! arm would stay in one region and use up the free slots there. Known weakness: with much free space and many writes
-//! it always finds a near slot, and becomes write-first.
+//! Compares the queued read that the heads reach first with the free slot that they reach first,
+//! and takes the nearer. If they are equal the read goes first. It searches for free slots in the
+//! direction of a sweep (see [`super::sweep`]); otherwise the arm would stay in one region and use
+//! up the free slots there. Known weakness: with much free space and many writes it always finds a
+//! near slot, and becomes write-first.
 //!
-//! Source: Zhang, Yu, Krishnamurthy and Wang, "Configuring and scheduling an eager-writing disk array for a transaction
-//! processing workload", FAST 2002, section 4.2. That the sweep binds only the writes is our reading: the paper says that the
-//! scheduler approaches SATF as writes become rare, and with reads bound to a sweep it would not. Cost: one search for a read, one for a slot that
-//! stops at the read's time.
+//! Source: Zhang, Yu, Krishnamurthy and Wang, "Configuring and scheduling an eager-writing disk
+//! array for a transaction processing workload", FAST 2002, section 4.2. That the sweep binds only
+//! the writes is our reading: the paper says that the scheduler approaches SATF as writes become
+//! rare, and with reads bound to a sweep it would not. Cost: one search for a read, one for a slot
+//! that stops at the read's time.
 
 use super::sweep::Waiting;
 use crate::contract::{Next, OPEN, Scheduler, View};

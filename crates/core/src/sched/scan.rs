@@ -1,12 +1,14 @@
-//! SCAN: serve in block order along the current direction, go on to the end of the drive, turn there.
+//! SCAN: serve in block order along the current direction, go on to the end of the drive, turn
+//! there.
 //!
 //! ```text
 //! sweeping up   --nothing ahead, something waits--> Seek(last block)  --arrived--> sweeping down
 //! sweeping down --nothing ahead, something waits--> Seek(first block) --arrived--> sweeping up
 //! ```
 //!
-//! The textbook elevator, which really moves the arm to the edge; LOOK saves that seek. An I/O that arrives between arm and edge
-//! while the arm is on its way to the edge is served on the way back. With an empty queue the arm rests. O(log n) per I/O, and at most one bare movement a sweep.
+//! The textbook elevator, which really moves the arm to the edge; LOOK saves that seek. An I/O that
+//! arrives between arm and edge while the arm is on its way to the edge is served on the way back.
+//! With an empty queue the arm rests. O(log n) per I/O, and at most one bare movement a sweep.
 
 use super::by_block::{ByBlock, Rule, Step};
 use super::line::Line;

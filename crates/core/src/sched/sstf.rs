@@ -1,10 +1,12 @@
 //! Shortest seek time first, by block number: the I/O nearest to the end of the I/O before.
 //!
-//! The greedy choice of a host that knows block numbers and nothing else. It keeps the arm where most of the load
-//! is, so an I/O far from there can wait as long as others keep coming: no time bounds its wait.
+//! The greedy choice of a host that knows block numbers and nothing else. It keeps the arm where
+//! most of the load is, so an I/O far from there can wait as long as others keep coming: no time
+//! bounds its wait.
 //!
-//! If the nearest I/O above and the nearest below are equally far, the scheduler takes one above the first time, one below the next
-//! time, and so on, so that it favours neither side (so does DiskSim 4.0). Of several on one block it takes the oldest. O(log n) per I/O.
+//! If the nearest I/O above and the nearest below are equally far, the scheduler takes one above
+//! the first time, one below the next time, and so on, so that it favours neither side (so does
+//! DiskSim 4.0). Of several on one block it takes the oldest. O(log n) per I/O.
 
 use super::by_block::{ByBlock, Rule, Step};
 use super::line::{Found, Line, Nearer};
@@ -59,7 +61,8 @@ mod tests {
     fn equally_far_sides_take_turns_and_the_upper_one_begins() {
         let mut desk = Desk::new("sstf").long_read(40, 10);
         desk.step();
-        // From 50: 60 and 40 are 10 blocks away, so up. From 61: 82 and 40 are 21 blocks away, so down.
+        // From 50: 60 and 40 are 10 blocks away, so up. From 61: 82 and 40 are 21 blocks away, so
+        // down.
         assert_eq!(desk.reads(&[60, 40, 82]).order(), [60, 40, 82]);
     }
 }

@@ -1,7 +1,8 @@
-//! What the eager-writing schedulers share: I/Os with an address in order of cylinder, open writes in order of arrival, and the
-//! one-way sweep.
+//! What the eager-writing schedulers share: I/Os with an address in order of cylinder, open writes
+//! in order of arrival, and the one-way sweep.
 //!
-//! Only open writes are bound to the direction of the sweep, see [`Sweep`]. I/Os with an address are not.
+//! Only open writes are bound to the direction of the sweep, see [`Sweep`]. I/Os with an address
+//! are not.
 
 use std::collections::VecDeque;
 
@@ -14,9 +15,11 @@ use crate::search::Sweep;
 use crate::sorted::{Keyed, Sorted};
 use crate::units::Instant;
 
-/// A free slot on the way to a read that does not delay the read. None if the drive has no arm: then no access leaves a gap.
+/// A free slot on the way to a read that does not delay the read. None if the drive has no arm:
+/// then no access leaves a gap.
 ///
-/// The read's start is computed afresh for every write. Writes before this one have not changed it, but a late decision has.
+/// The read's start is computed afresh for every write. Writes before this one have not changed it,
+/// but a late decision has.
 pub(super) fn in_gap(view: &View<'_>, read: &Candidate) -> Option<FreePlace> {
     let arm = view.oracle.arm()?;
     let tracks = view.free?.tracks();
@@ -107,14 +110,15 @@ impl Waiting {
         view.oracle.nearest(view.now, &self.fixed)
     }
 
-    /// The oldest open write and the first free slot in the direction of the sweep, if a write there begins before `before`.
+    /// The oldest open write and the first free slot in the direction of the sweep, if a write
+    /// there begins before `before`.
     pub(super) fn write(&mut self, view: &View<'_>, before: Instant) -> Option<(IoId, Slot)> {
         let free_place = self.free_place(view, before)?;
         self.put(free_place)
     }
 
-    /// The first free slot in the direction of the sweep for a write that waits, if a write there begins before `before`. Without
-    /// an arm there is no sweep, and every slot will do.
+    /// The first free slot in the direction of the sweep for a write that waits, if a write there
+    /// begins before `before`. Without an arm there is no sweep, and every slot will do.
     pub(super) fn free_place(&mut self, view: &View<'_>, before: Instant) -> Option<FreePlace> {
         if self.open.is_empty() {
             return None;

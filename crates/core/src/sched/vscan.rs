@@ -1,12 +1,14 @@
 //! V(R): between SSTF and LOOK by one number, the price of turning round.
 //!
-//! The nearest I/O goes next, but an I/O against the current direction counts as R times the whole drive
-//! farther away. V(0) is SSTF, V(1) is LOOK; R = 0.2 keeps most of SSTF's mean and most of LOOK's evenness. Geist and
-//! Daniel measure in cylinders, of which a host knows nothing. Here it is blocks, as in DiskSim 4.0's `VSCAN_LBN`. We follow
-//! its conventions: distances are from the first block of the I/O before (with R = 0 from its end, as in SSTF), an I/O on
-//! that very block is at distance 0 in both directions, and ties between the two sides go up and down in turns.
+//! The nearest I/O goes next, but an I/O against the current direction counts as R times the whole
+//! drive farther away. V(0) is SSTF, V(1) is LOOK; R = 0.2 keeps most of SSTF's mean and most of
+//! LOOK's evenness. Geist and Daniel measure in cylinders, of which a host knows nothing. Here it
+//! is blocks, as in DiskSim 4.0's `VSCAN_LBN`. We follow its conventions: distances are from the
+//! first block of the I/O before (with R = 0 from its end, as in SSTF), an I/O on that very block
+//! is at distance 0 in both directions, and ties between the two sides go up and down in turns.
 //!
-//! An I/O farther away than R times the drive can wait as long as nearer ones keep coming. O(log n) per I/O.
+//! An I/O farther away than R times the drive can wait as long as nearer ones keep coming. O(log n)
+//! per I/O.
 
 use super::by_block::{ByBlock, Rule, Step};
 use super::line::{Found, Line, Nearer};

@@ -1,10 +1,12 @@
 //! Requests of one queue: which one it would have served next.
 //!
-//! They go by block, onward from where the heads were, with short ways back allowed: a distance backward counts twice, and nothing farther back than
-//! `back_seek_max` is a way back at all. Once in a turn of its queue the oldest request goes instead, if its time is up. So time limits matter
-//! between the requests of one queue only, and at most one that is late jumps the order in each turn. Facts of `bfq_choose_req`, `bfq_check_fifo`; requests for
-//! metadata are not told apart, since nothing tells them, and one that is late goes next though a nearer one comes before it has gone (in Linux that goes
-//! before, so that it may wait for ever).
+//! They go by block, onward from where the heads were, with short ways back allowed: a distance
+//! backward counts twice, and nothing farther back than `back_seek_max` is a way back at all. Once
+//! in a turn of its queue the oldest request goes instead, if its time is up. So time limits matter
+//! between the requests of one queue only, and at most one that is late jumps the order in each
+//! turn. Facts of `bfq_choose_req`, `bfq_check_fifo`; requests for metadata are not told apart,
+//! since nothing tells them, and one that is late goes next though a nearer one comes before it has
+//! gone (in Linux that goes before, so that it may wait for ever).
 
 use crate::ids::{IoId, StreamId};
 use crate::list::{Handle, List, Pool};
@@ -186,7 +188,8 @@ impl Waiting {
         });
     }
 
-    /// Takes out the next one, which is served; `checks` tells whether this may be the turn of one that is late, and is cleared when that was looked at.
+    /// Takes out the next one, which is served; `checks` tells whether this may be the turn of one
+    /// that is late, and is cleared when that was looked at.
     pub(super) fn serve(
         &mut self,
         pool: &mut Pool<Arrival>,

@@ -1,8 +1,9 @@
 //! Writes first: a read goes only when no eager write waits, or when one has waited too long.
 //!
-//! One of the two bounds that eager-writing schedulers are compared with. Every write is cheap, so the queue soon holds none. But
-//! the rotational latency of later reads, which could have hidden those writes, is lost, and a steady stream of writes
-//! starves the reads. With an age limit the oldest read goes first once it has waited that long. Otherwise reads go by SATF.
+//! One of the two bounds that eager-writing schedulers are compared with. Every write is cheap, so
+//! the queue soon holds none. But the rotational latency of later reads, which could have hidden
+//! those writes, is lost, and a steady stream of writes starves the reads. With an age limit the
+//! oldest read goes first once it has waited that long. Otherwise reads go by SATF.
 //!
 //! Source: Zhang, Yu, Krishnamurthy and Wang, FAST 2002, section 4.1. Cost: as SATF.
 

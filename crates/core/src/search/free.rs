@@ -7,16 +7,18 @@ use crate::units::{Blocks, Duration, Instant, Pba};
 
 use super::openings::{Found, Nearest, Openings};
 
-/// The answer of [`Oracle::nearest_free`](crate::contract::Oracle::nearest_free) for an arm that knows the
-/// [`angle_on_arrival`](Arm::angle_on_arrival): a search by track.
+/// The answer of [`Oracle::nearest_free`](crate::contract::Oracle::nearest_free) for an arm that
+/// knows the [`angle_on_arrival`](Arm::angle_on_arrival): a search by track.
 ///
-/// We visit cylinders outward from the arm, as long as the seek alone could still win. On a track only the next free slot
-/// matters. This is the order of hierarchical-range scheduling (Anand and others, Range writes, OSDI 2008).
+/// We visit cylinders outward from the arm, as long as the seek alone could still win. On a track
+/// only the next free slot matters. This is the order of hierarchical-range scheduling (Anand and
+/// others, Range writes, OSDI 2008).
 ///
-/// If the write must not delay an access that follows, we walk outward from the arm and from the cylinder of that access. A
-/// cylinder is visited by the walk that begins nearer to it. Each walk stops when the seek to the slot plus the seek on to the
-/// access exceeds the deadline, because that sum only grows from there. Cost: a few prices for each surface of the
-/// cylinders within reach, mostly one or two.
+/// If the write must not delay an access that follows, we walk outward from the arm and from the
+/// cylinder of that access. A cylinder is visited by the walk that begins nearer to it. Each walk
+/// stops when the seek to the slot plus the seek on to the access exceeds the deadline, because
+/// that sum only grows from there. Cost: a few prices for each surface of the cylinders within
+/// reach, mostly one or two.
 #[inline]
 pub fn by_track<A: Arm + ?Sized>(arm: &A, search: &Search, free: &FreeMap) -> Option<FreePlace> {
     let mut best = Nearest::new(arm, search, free);
@@ -33,7 +35,8 @@ pub fn by_track<A: Arm + ?Sized>(arm: &A, search: &Search, free: &FreeMap) -> Op
     let there = then.place.cylinder;
     let half = here.abs_diff(there).div_ceil(2);
     let nearer_here = |cylinder: u32| cylinder.abs_diff(here) <= cylinder.abs_diff(there);
-    // A cylinder that is nearer to the arm is at least half the way from the access that follows, and the other way round.
+    // A cylinder that is nearer to the arm is at least half the way from the access that follows,
+    // and the other way round.
     let seek = |distance: u32| arm.write_at_least(distance);
     let seek_on = |distance: u32| arm.seek_at_least_after(distance.max(half));
     best.walk(here, nearer_here, seek, Some((&seek_on, then.by)));
@@ -44,10 +47,12 @@ pub fn by_track<A: Arm + ?Sized>(arm: &A, search: &Search, free: &FreeMap) -> Op
     best.slot()
 }
 
-/// The same for an arm whose price of a place is its distance in blocks from `from`, one nanosecond a block: a search by block.
+/// The same for an arm whose price of a place is its distance in blocks from `from`, one nanosecond
+/// a block: a search by block.
 ///
-/// We visit cylinders outward from there, as long as one of their blocks could be nearer than the best slot so far. On a track
-/// only the next free slot on each side matters. Cost: two prices for each track with a free slot in the cylinders within reach.
+/// We visit cylinders outward from there, as long as one of their blocks could be nearer than the
+/// best slot so far. On a track only the next free slot on each side matters. Cost: two prices for
+/// each track with a free slot in the cylinders within reach.
 pub fn by_block<A: Arm + ?Sized>(
     arm: &A,
     search: &Search,
@@ -76,7 +81,8 @@ pub fn by_block<A: Arm + ?Sized>(
     best.slot()
 }
 
-/// A lower bound of the seek from cylinders at a distance or beyond on to the access that follows, and the deadline of that.
+/// A lower bound of the seek from cylinders at a distance or beyond on to the access that follows,
+/// and the deadline of that.
 type Onward<'a> = Option<(&'a dyn Fn(u32) -> Duration, Instant)>;
 
 impl Openings for FreeMap {
@@ -138,7 +144,8 @@ impl<A: Arm + ?Sized> Nearest<'_, A, FreeMap> {
         self.found.map(free_place)
     }
 
-    /// Considers cylinders outward from one. Skips those that do not belong to this walk, and stops where nothing can win any more.
+    /// Considers cylinders outward from one. Skips those that do not belong to this walk, and stops
+    /// where nothing can win any more.
     #[inline]
     fn walk(
         &mut self,
@@ -173,7 +180,8 @@ impl<A: Arm + ?Sized> Nearest<'_, A, FreeMap> {
         }
     }
 
-    /// Considers on each track of a cylinder the nearest free slot below a block and the nearest one above.
+    /// Considers on each track of a cylinder the nearest free slot below a block and the nearest
+    /// one above.
     fn consider_by_block(&mut self, cylinder: u32, from: Pba) {
         let (free, tracks) = (self.places, self.places.tracks());
         if free.in_cylinder(cylinder) == 0 {
@@ -207,7 +215,8 @@ mod tests {
     use crate::position::Then;
     use crate::sched::desk::DISK;
 
-    /// The block that a search by track finds on the disk of [`crate::sched::desk`], and at which ms its write begins.
+    /// The block that a search by track finds on the disk of [`crate::sched::desk`], and at which
+    /// ms its write begins.
     fn found(free: &[u32], search: &Search) -> Option<(u64, u64)> {
         let (blueprint, _) = drive::read("small", DISK, &[]).unwrap();
         let tracks = Arc::new(blueprint.tracks(Blocks(1)).unwrap());

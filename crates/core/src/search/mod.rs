@@ -1,14 +1,16 @@
 //! The nearest of many: which waiting I/O or free slot an arm can reach first, without trying all.
 //!
 //! Positioning is movement plus rotational latency. No I/O at a distance costs less than the arm's
-//! [`seek_at_least`](Arm::seek_at_least), which never falls with distance. So the search walks outward from the arm's cylinder, up
-//! and down in turns, and ends a side when its next I/O is too far to win. The choice is the same as by trying all. A side goes on
-//! while its bound equals the best price, because an older I/O farther out may still win the tie.
+//! [`seek_at_least`](Arm::seek_at_least), which never falls with distance. So the search walks
+//! outward from the arm's cylinder, up and down in turns, and ends a side when its next I/O is too
+//! far to win. The choice is the same as by trying all. A side goes on while its bound equals the
+//! best price, because an older I/O farther out may still win the tie.
 //!
-//! The idea is old: Jacobson and Wilkes, "Disk scheduling algorithms based on rotational position", HP Laboratories
-//! HPL-CSP-91-7, 1991. Cost: O(log n) to find the arm's cylinder, then one price for each I/O within reach. In a longer queue
-//! the best price is lower, so the reach is narrower: on a Cheetah 9LP 4, 11, 25 and 49 prices at 8, 64, 512 and 4,096
-//! waiting I/Os. If many I/Os wait on every single cylinder, the count grows with them again.
+//! The idea is old: Jacobson and Wilkes, "Disk scheduling algorithms based on rotational position",
+//! HP Laboratories HPL-CSP-91-7, 1991. Cost: O(log n) to find the arm's cylinder, then one price
+//! for each I/O within reach. In a longer queue the best price is lower, so the reach is narrower:
+//! on a Cheetah 9LP 4, 11, 25 and 49 prices at 8, 64, 512 and 4,096 waiting I/Os. If many I/Os wait
+//! on every single cylinder, the count grows with them again.
 
 use crate::contract::Arm;
 use crate::freemap::FreeMap;
@@ -20,8 +22,8 @@ pub mod free;
 pub mod offered;
 mod openings;
 
-/// I/Os that are priced between two looks at the bound. A processor computes a few prices in parallel faster than it evaluates
-/// a branch after each.
+/// I/Os that are priced between two looks at the bound. A processor computes a few prices in
+/// parallel faster than it evaluates a branch after each.
 const RUN_MAX: usize = 4;
 
 /// The answer of [`Oracle::nearest`](crate::contract::Oracle::nearest) for an oracle with an arm.
@@ -39,8 +41,9 @@ pub fn nearest<A: Arm + ?Sized>(
     )
 }
 
-/// The waiting I/O with the least price, and of equals the oldest. `at_least` is a lower bound of all prices at a distance in
-/// cylinders `from` this one or farther; 0 for all distances makes the search try all.
+/// The waiting I/O with the least price, and of equals the oldest. `at_least` is a lower bound of
+/// all prices at a distance in cylinders `from` this one or farther; 0 for all distances makes the
+/// search try all.
 #[inline]
 pub fn least(
     waiting: &Sorted<Candidate>,
@@ -114,10 +117,11 @@ impl Best {
 
 /// The direction in which eager writes look for free slots.
 ///
-/// If they took the nearest free slot in both directions, the arm would stay in one region until no slot is free there. So they
-/// search from the arm's cylinder in one direction, and turn round when no slot is free ahead (Zhang and others, FAST 2002,
-/// section 4; the virtual-log disk of OSDI 1999 began again at the first cylinder). The first sweep continues in the direction of
-/// the writes that prepared the drive, because few slots are free behind them.
+/// If they took the nearest free slot in both directions, the arm would stay in one region until no
+/// slot is free there. So they search from the arm's cylinder in one direction, and turn round when
+/// no slot is free ahead (Zhang and others, FAST 2002, section 4; the virtual-log disk of OSDI 1999
+/// began again at the first cylinder). The first sweep continues in the direction of the writes
+/// that prepared the drive, because few slots are free behind them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sweep {
     /// None before the first search.
@@ -125,7 +129,8 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// The search for a free slot from `cylinder` on, which turns the sweep round if no slot is free ahead.
+    /// The search for a free slot from `cylinder` on, which turns the sweep round if no slot is
+    /// free ahead.
     pub fn search(&mut self, now: Instant, cylinder: u32, free: &FreeMap) -> Search {
         let last = free.tracks().cylinders() - 1;
         let cylinder = cylinder.min(last);
@@ -193,7 +198,8 @@ mod tests {
         Duration::from_ms(distance.into())
     }
 
-    /// The age of the nearest from cylinder 5 on, its time in ms, and how many prices were computed; a seek takes 1 ms a cylinder.
+    /// The age of the nearest from cylinder 5 on, its time in ms, and how many prices were
+    /// computed; a seek takes 1 ms a cylinder.
     fn nearest_of(places: &[(u32, u32)]) -> (u64, u64, u32) {
         let (waiting, prices) = (waiting(places), Cell::new(0));
         let price = |candidate: &Candidate| {
@@ -218,8 +224,8 @@ mod tests {
 
     #[test]
     fn of_equals_the_oldest_wins_even_at_the_very_end_of_the_reach() {
-        // The oldest costs 3 ms by its seek alone, which is no more than the 3 ms of the next one. Those at hand fill a run, so that
-        // the bound is looked at before the oldest is priced.
+        // The oldest costs 3 ms by its seek alone, which is no more than the 3 ms of the next one.
+        // Those at hand fill a run, so that the bound is looked at before the oldest is priced.
         let places = [(8, 0), (5, 3), (5, 9), (5, 9), (5, 9)];
         let (age, time, prices) = nearest_of(&places);
         assert_eq!((age, time), (0, 3));

@@ -1,11 +1,14 @@
 //! The place of an offer that a range write reaches first.
 //!
-//! *Hierarchical-range scheduling* (Anand and others, OSDI 2008): cylinders are visited outward from the arm, those only that have a place to
-//! offer, until the seek alone takes longer than the best place so far. On a track the next place behind the heads, when they arrive
-//! there, is the only one that can win. So the choice is the one that trying all places would give, and its cost goes with the tracks within
-//! reach and not with the places on them: at most a price for each track of the offer.
+//! *Hierarchical-range scheduling* (Anand and others, OSDI 2008): cylinders are visited outward
+//! from the arm, those only that have a place to offer, until the seek alone takes longer than the
+//! best place so far. On a track the next place behind the heads, when they arrive there, is the
+//! only one that can win. So the choice is the one that trying all places would give, and its cost
+//! goes with the tracks within reach and not with the places on them: at most a price for each
+//! track of the offer.
 //!
-//! A place of which a block is remapped lies elsewhere, and would take two seeks. It is taken only if an offer has no other.
+//! A place of which a block is remapped lies elsewhere, and would take two seeks. It is taken only
+//! if an offer has no other.
 
 use std::ops::Range;
 
@@ -18,8 +21,9 @@ use crate::units::{Blocks, Instant, Pba};
 
 use super::openings::{Nearest, Openings};
 
-/// The answer of [`Oracle::nearest_offered`](crate::contract::Oracle::nearest_offered) for an arm that knows the
-/// [`angle_on_arrival`](Arm::angle_on_arrival), on a drive whose tracks lie as `geometry` says.
+/// The answer of [`Oracle::nearest_offered`](crate::contract::Oracle::nearest_offered) for an arm
+/// that knows the [`angle_on_arrival`](Arm::angle_on_arrival), on a drive whose tracks lie as
+/// `geometry` says.
 pub fn by_track<A: Arm + ?Sized>(
     arm: &A,
     geometry: &dyn Geometry,
@@ -40,7 +44,8 @@ pub fn by_track<A: Arm + ?Sized>(
     found.or_else(|| places.remapped(arm, now, before))
 }
 
-/// The same for an arm whose price of a place is its distance in blocks from `from`: the nearest on one side or the other.
+/// The same for an arm whose price of a place is its distance in blocks from `from`: the nearest on
+/// one side or the other.
 pub fn by_block<A: Arm + ?Sized>(
     arm: &A,
     from: Pba,
@@ -54,8 +59,8 @@ pub fn by_block<A: Arm + ?Sized>(
     nearest.filter(|landing| landing.start < before)
 }
 
-/// The cylinders between which all places of an offer lie, for whoever asks for the nearest of them again and again: a search that cannot win
-/// ends before it begins.
+/// The cylinders between which all places of an offer lie, for whoever asks for the nearest of them
+/// again and again: a search that cannot win ends before it begins.
 #[derive(Clone, Copy, Debug)]
 pub struct Reach {
     low: u32,
@@ -66,8 +71,8 @@ impl Reach {
     /// Nothing is said of an offer over more of the drive than one part in so many.
     const WIDEST: u64 = 4;
 
-    /// Of what `legal` was cut from, on a drive of `capacity` blocks. Where a block is remapped nothing is said, and an arm without tracks
-    /// says nothing of cylinders.
+    /// Of what `legal` was cut from, on a drive of `capacity` blocks. Where a block is remapped
+    /// nothing is said, and an arm without tracks says nothing of cylinders.
     pub fn of(legal: &Legal<'_>, arm: Option<&dyn Arm>, capacity: Blocks) -> Reach {
         let span = legal.span();
         let blocks = Blocks(span.end - span.start);
@@ -101,7 +106,8 @@ fn priced<A: Arm + ?Sized>(arm: &A, now: Instant, at: Pba, len: u64) -> Landing 
     Landing { at, start }
 }
 
-/// All places where a write may begin, but those of which a block is remapped; if there are no others, the first of these.
+/// All places where a write may begin, but those of which a block is remapped; if there are no
+/// others, the first of these.
 pub fn all(legal: &Legal<'_>, geometry: Option<&dyn Geometry>, out: &mut Vec<Pba>) {
     let mut from = 0;
     while let Some(at) = first_at_home(legal, geometry, from..u64::MAX) {
@@ -236,7 +242,8 @@ impl Openings for Offered<'_> {
 }
 
 impl<A: Arm + ?Sized> Nearest<'_, A, Offered<'_>> {
-    /// Considers the cylinders that have a place, outward from the arm, and stops where nothing can win any more.
+    /// Considers the cylinders that have a place, outward from the arm, and stops where nothing can
+    /// win any more.
     fn outward(&mut self) {
         let (arm, places, now) = (self.arm, self.places, self.search.now);
         let here = arm.writes_from().cylinder;

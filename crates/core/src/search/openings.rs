@@ -1,7 +1,7 @@
 //! Where a write may begin, track by track, and the one that an arm reaches first.
 //!
-//! Free slots of a map and what is left of an offer are searched in the same way: only the next place behind the heads, when they arrive
-//! on a track, can win there.
+//! Free slots of a map and what is left of an offer are searched in the same way: only the next
+//! place behind the heads, when they arrive on a track, can win there.
 
 use std::ops::Range;
 
@@ -11,7 +11,8 @@ use crate::op::Op;
 use crate::position::{ArmPosition, Arrival, Search};
 use crate::units::{Blocks, Duration, Instant, Pba};
 
-/// Places where a write may begin. On a track they are numbered from its begin, one each [`Openings::step`] blocks.
+/// Places where a write may begin. On a track they are numbered from its begin, one each
+/// [`Openings::step`] blocks.
 pub(super) trait Openings {
     /// A track with a place, in the form in which it is asked about.
     type Track;
@@ -79,7 +80,8 @@ impl<'a, A: Arm + ?Sized, P: Openings> Nearest<'a, A, P> {
         soonest >= self.search.before || self.found.is_some_and(|best| soonest > best.start)
     }
 
-    /// Whether a write in this cylinder, which cannot begin before `soonest`, would delay the access that follows.
+    /// Whether a write in this cylinder, which cannot begin before `soonest`, would delay the
+    /// access that follows.
     #[inline]
     pub(super) fn too_late(&self, soonest: Instant, cylinder: u32) -> bool {
         let then = self.search.then.as_ref().filter(|_| self.bounds_follow);
@@ -95,8 +97,9 @@ impl<'a, A: Arm + ?Sized, P: Openings> Nearest<'a, A, P> {
         !self.out_of_reach(soonest) && !self.too_late(soonest, cylinder)
     }
 
-    /// Considers a cylinder's tracks. The track of the active head comes first: it needs no head switch, and its best place mostly
-    /// rules the others out. To all other tracks the seek takes equally long.
+    /// Considers a cylinder's tracks. The track of the active head comes first: it needs no head
+    /// switch, and its best place mostly rules the others out. To all other tracks the seek takes
+    /// equally long.
     #[inline]
     pub(super) fn consider_cylinder(&mut self, cylinder: u32) {
         let (arm, now, surfaces) = (self.arm, self.search.now, self.places.surfaces());
@@ -122,7 +125,8 @@ impl<'a, A: Arm + ?Sized, P: Openings> Nearest<'a, A, P> {
         }
     }
 
-    /// Considers those places of a track of which one must be the first under the heads. The heads are on the track at `there`.
+    /// Considers those places of a track of which one must be the first under the heads. The heads
+    /// are on the track at `there`.
     #[inline]
     fn consider_track(&mut self, to: ArmPosition, there: Instant) {
         let places = self.places;
@@ -193,7 +197,8 @@ impl<'a, A: Arm + ?Sized, P: Openings> Nearest<'a, A, P> {
 /// An upper bound of the error of the arithmetic of angles, in nanoseconds.
 const TOLERANCE_NS: u64 = 16;
 
-/// Which slot of a track is under the heads on arrival, computed as if no sector of the track were skipped.
+/// Which slot of a track is under the heads on arrival, computed as if no sector of the track were
+/// skipped.
 struct Passing {
     /// That slot; the last one if the heads are between the last slot and the first.
     slot: u32,
@@ -220,8 +225,9 @@ impl Passing {
         }
     }
 
-    /// Slots up to this one that may still begin before the next slot. If the track is straight, that is this slot if it has just begun.
-    /// Otherwise skipped sectors move slots back, by no more than all skipped sectors of the track together.
+    /// Slots up to this one that may still begin before the next slot. If the track is straight,
+    /// that is this slot if it has just begun. Otherwise skipped sectors move slots back, by no
+    /// more than all skipped sectors of the track together.
     #[inline]
     fn late(&self, on: &Track) -> Range<u32> {
         if on.straight {
@@ -245,7 +251,8 @@ impl Passing {
         (since >> 16) * self.turn_ns <= TOLERANCE_NS * (self.sectors << 16)
     }
 
-    /// The least time until the slot `next` begins; a revolution later if that is this slot or one before it.
+    /// The least time until the slot `next` begins; a revolution later if that is this slot or one
+    /// before it.
     #[inline]
     fn least_wait(&self, next: u32) -> Duration {
         let round = if next <= self.slot {

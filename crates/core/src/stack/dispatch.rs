@@ -91,10 +91,12 @@ impl Stack {
         self.note_timer(drive);
     }
 
-    /// Asks what drives with nothing else to do may do. Last of all, as an answer may have let requests begin.
+    /// Asks what drives with nothing else to do may do. Last of all, as an answer may have let
+    /// requests begin.
     #[inline]
     pub(super) fn spend_spare_time(&mut self, now: Instant) {
-        // What was revoked lets others begin that may wait for the same: they are asked at once, as no input may follow.
+        // What was revoked lets others begin that may wait for the same: they are asked at once, as
+        // no input may follow.
         while !self.spare.is_empty() && self.ask_spare(now) {}
     }
 
@@ -131,7 +133,8 @@ impl Stack {
         revoked
     }
 
-    /// Whether a drive has no command and nothing to do, or only what waits for a slot to become free.
+    /// Whether a drive has no command and nothing to do, or only what waits for a slot to become
+    /// free.
     fn has_spare_time(&self, drive: DriveId) -> bool {
         let queue = &self.queues[drive.index()];
         let full = || {
@@ -246,7 +249,8 @@ impl Stack {
         self.start_io(now, drive, id, None);
     }
 
-    /// A drive that chooses places has ended an I/O. If that is a range write of which it found nothing left, how it ends.
+    /// A drive that chooses places has ended an I/O. If that is a range write of which it found
+    /// nothing left, how it ends.
     pub(super) fn has_landed(&mut self, done: &DriveDone) -> Option<Status> {
         let of = self.graph.io(done.io);
         let (offer, drive) = (of.io.offer?, of.drive);

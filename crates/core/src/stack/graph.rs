@@ -1,8 +1,9 @@
 //! The steps that are not done, and which of them wait for which.
 //!
-//! A step counts the steps before it that are not done. When one ends, it says who waited for it; whose count falls to
-//! zero may start. Steps and edges live in slabs, so nothing is allocated once these have grown. O(1) per step and edge;
-//! O(log n) of the gates for a gate, which most requests have none of.
+//! A step counts the steps before it that are not done. When one ends, it says who waited for it;
+//! whose count falls to zero may start. Steps and edges live in slabs, so nothing is allocated once
+//! these have grown. O(1) per step and edge; O(log n) of the gates for a gate, which most requests
+//! have none of.
 
 use slab::Slab;
 
@@ -25,7 +26,8 @@ pub(super) struct Standing {
 
 /// A step that is not done.
 pub(super) struct Open {
-    /// The request that waits for it; none for what a placement does for itself, or may still do after the answer.
+    /// The request that waits for it; none for what a placement does for itself, or may still do
+    /// after the answer.
     pub(super) request: Option<usize>,
     /// Steps before it that have not ended.
     missing: u32,
@@ -164,7 +166,8 @@ impl Graph {
         IoId(key.expect("fewer than 2^32 steps are open"))
     }
 
-    /// Adds a step that waits for nothing yet. Always part of its caller, so that this writes the step where it stays.
+    /// Adds a step that waits for nothing yet. Always part of its caller, so that this writes the
+    /// step where it stays.
     #[inline(always)]
     pub(super) fn add(&mut self, request: Option<usize>, work: Work) -> IoId {
         let id = self.next_name();
@@ -185,7 +188,8 @@ impl Graph {
         id
     }
 
-    /// One step waits for another, and writes what it brings if it `carries` that, or takes it in from block `at` on.
+    /// One step waits for another, and writes what it brings if it `carries` that, or takes it in
+    /// from block `at` on.
     pub(super) fn join(&mut self, before: IoId, then: IoId, (carries, at): (bool, Blocks)) {
         self.steps[then.index()].missing += 1;
         let before = &mut self.steps[before.index()].edge;
@@ -224,8 +228,8 @@ impl Graph {
         (open, edges)
     }
 
-    /// The next step that waited for one which was taken out, and which is told how that ended and which step has brought data; and where
-    /// in it these begin.
+    /// The next step that waited for one which was taken out, and which is told how that ended and
+    /// which step has brought data; and where in it these begin.
     #[inline]
     pub(super) fn follow(
         &mut self,
@@ -286,7 +290,8 @@ impl Graph {
         Some(alternative)
     }
 
-    /// What waited for a step that was taken out waits for this one instead, besides what does so already.
+    /// What waited for a step that was taken out waits for this one instead, besides what does so
+    /// already.
     pub(super) fn hand_over(&mut self, edges: Edges, to: IoId) {
         let Some(first) = edges.0 else {
             return;
@@ -322,7 +327,8 @@ impl Graph {
         found.expect("what is pinned waits").id
     }
 
-    /// A range write starts. One of a client moves the part of the volume where it lands from then on.
+    /// A range write starts. One of a client moves the part of the volume where it lands from then
+    /// on.
     pub(super) fn landed(&mut self, id: IoId, data: Data) {
         let io = self.io_mut(id);
         if !io.offers {

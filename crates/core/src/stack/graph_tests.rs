@@ -1,4 +1,5 @@
-//! Which steps may start, against a literal twin: every step with a list of those that it waits for; and the rings of alternatives.
+//! Which steps may start, against a literal twin: every step with a list of those that it waits
+//! for; and the rings of alternatives.
 
 use std::collections::BTreeMap;
 

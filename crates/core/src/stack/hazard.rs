@@ -1,16 +1,18 @@
 //! Writes to the same chunk follow each other in the order in which they came.
 //!
-//! A placement that writes chunks as a whole reads, changes and writes back where a request covers only a part of one,
-//! and maps what it wrote when that is done; two such writes at a time would lose one. So a write (or discard) that
-//! touches a chunk of an unfinished one is blocked until that one is answered. Reads are not blocked: what was not answered
-//! may be seen or not.
+//! A placement that writes chunks as a whole reads, changes and writes back where a request covers
+//! only a part of one, and maps what it wrote when that is done; two such writes at a time would
+//! lose one. So a write (or discard) that touches a chunk of an unfinished one is blocked until
+//! that one is answered. Reads are not blocked: what was not answered may be seen or not.
 //!
-//! On a drive with zones a zone is such a chunk, so that writes reach its pointer in their order, one at a time, as the zone write plugging of
-//! Linux has it. Range writes wait for nobody: where they go is not known.
+//! On a drive with zones a zone is such a chunk, so that writes reach its pointer in their order,
+//! one at a time, as the zone write plugging of Linux has it. Range writes wait for nobody: where
+//! they go is not known.
 //!
-//! Of each chunk only the *last* write that came is kept, as runs of chunks in order: who waits for that one waits for
-//! all before it. A new write takes over the runs that it covers, and counts the writes that it took them from. Cost
-//! O(log n) per write, and amortised O(1) per write that it waits for, however many wait for the same.
+//! Of each chunk only the *last* write that came is kept, as runs of chunks in order: who waits for
+//! that one waits for all before it. A new write takes over the runs that it covers, and counts the
+//! writes that it took them from. Cost O(log n) per write, and amortised O(1) per write that it
+//! waits for, however many wait for the same.
 
 use slab::Slab;
 
@@ -102,7 +104,8 @@ pub(super) struct Hazards {
 }
 
 impl Hazards {
-    /// Those of a placement: writes to the same chunk have an order, or to the same zone of its drive.
+    /// Those of a placement: writes to the same chunk have an order, or to the same zone of its
+    /// drive.
     pub(super) fn of(shape: &Shape) -> Hazards {
         match shape.zones {
             None => Hazards::new(shape.chunk, Blocks(0)),
@@ -165,7 +168,8 @@ impl Hazards {
         Admission::Blocked
     }
 
-    /// Removes the runs of these chunks, and lets the new write wait for those whose they were. How many these are.
+    /// Removes the runs of these chunks, and lets the new write wait for those whose they were. How
+    /// many these are.
     fn take_over(&mut self, first: u64, last: u64, key: Key) -> u32 {
         let mut waits_for = 0;
         while let Some(run) = self.meeting(first, last) {

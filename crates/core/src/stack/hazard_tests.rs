@@ -1,4 +1,5 @@
-//! Writes to the same chunk, against a literal twin: all unfinished writes in a list, and every one compared with every other.
+//! Writes to the same chunk, against a literal twin: all unfinished writes in a list, and every one
+//! compared with every other.
 
 use std::collections::VecDeque;
 
@@ -133,7 +134,8 @@ fn reads_flushes_and_whatever_has_no_chunks_are_never_blocked() {
     assert_eq!(free.admit(&write(2, 0, 64)), Admission::Begins(None));
 }
 
-/// A hundred thousand writes behind one: with a look at all of them at each step it would take minutes.
+/// A hundred thousand writes behind one: with a look at all of them at each step it would take
+/// minutes.
 #[test]
 fn many_behind_one_take_their_turns_quickly() {
     let mut hazards = Hazards::new(CHUNK, Blocks(0));
@@ -159,8 +161,9 @@ fn many_behind_one_take_their_turns_quickly() {
     assert_eq!(hazards.blocked(), 0);
 }
 
-/// Many wide writes, each with a chunk at its end that none after it covers, and many small ones over the rest: a look at all runs
-/// from the first chunk on, whenever a wide one is answered, would take minutes.
+/// Many wide writes, each with a chunk at its end that none after it covers, and many small ones
+/// over the rest: a look at all runs from the first chunk on, whenever a wide one is answered,
+/// would take minutes.
 #[test]
 fn many_small_ones_over_many_wide_ones_take_their_turns_quickly() {
     let (wide, small) = (40_000, 40_000);

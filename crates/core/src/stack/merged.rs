@@ -1,7 +1,9 @@
-//! Commands that carry out several I/Os: what they are told to do, and what becomes of their parts when they end.
+//! Commands that carry out several I/Os: what they are told to do, and what becomes of their parts
+//! when they end.
 //!
-//! Each part ends as if it had been a command: with its own address, and with its share of the cost, by length. If the drive cannot read or
-//! write the medium somewhere, the parts are tried once more, each by itself, so that a request does not fail for its neighbour.
+//! Each part ends as if it had been a command: with its own address, and with its share of the
+//! cost, by length. If the drive cannot read or write the medium somewhere, the parts are tried
+//! once more, each by itself, so that a request does not fail for its neighbour.
 
 use super::{Action, Stack};
 use crate::ids::{DriveId, IoId};
@@ -78,7 +80,8 @@ impl Stack {
         self.parts.push(parts);
     }
 
-    /// The drive began to work on an I/O at this instant. That may be long after it got the command, if it has a queue of its own.
+    /// The drive began to work on an I/O at this instant. That may be long after it got the
+    /// command, if it has a queue of its own.
     fn worked_on(&mut self, id: IoId, began: Instant) {
         if let Some(key) = self.graph.step(id).request {
             let started = &mut self.requests[key].started;
@@ -88,7 +91,8 @@ impl Stack {
 
     fn complete_parts(&mut self, now: Instant, drive: DriveId, done: &DriveDone, parts: &[IoId]) {
         for (index, part) in parts.iter().enumerate() {
-            // Until all have ended the drive counts as busy, so that it is not asked what is next too early.
+            // Until all have ended the drive counts as busy, so that it is not asked what is next
+            // too early.
             if index + 1 == parts.len() {
                 self.queues[drive.index()].leave(done);
             }

@@ -1,8 +1,9 @@
 //! I/Os that continue each other while they wait for a drive become one command.
 //!
-//! Two orders find a neighbour: where waiting I/Os begin, and where they end. Of several that end (or begin) at the same block only
-//! the oldest is looked at, so that a thousand reads of one block cost no search. What is merged goes by the name, the age and the
-//! stream of its oldest part; its parts are kept in the order of their addresses. O(log n) for each I/O, and O(1) to join two
+//! Two orders find a neighbour: where waiting I/Os begin, and where they end. Of several that end
+//! (or begin) at the same block only the oldest is looked at, so that a thousand reads of one block
+//! cost no search. What is merged goes by the name, the age and the stream of its oldest part; its
+//! parts are kept in the order of their addresses. O(log n) for each I/O, and O(1) to join two
 //! chains; nothing is allocated once the queue has been as long as it gets.
 
 use crate::ids::{GroupId, IoId, StreamId};
@@ -72,7 +73,8 @@ pub(super) struct Merger {
 }
 
 impl Merger {
-    /// Merges up to `most` blocks; only behind what waits, unless `front`. If streams are `apart`, what somebody waits for joins only I/Os of its own stream.
+    /// Merges up to `most` blocks; only behind what waits, unless `front`. If streams are `apart`,
+    /// what somebody waits for joins only I/Os of its own stream.
     pub(super) fn new(most: Blocks, front: bool, apart: bool) -> Merger {
         Merger {
             most,
@@ -174,7 +176,8 @@ impl Merger {
         });
     }
 
-    /// An I/O starts: nothing joins it any more. What the command is to do, if it carries out several I/Os.
+    /// An I/O starts: nothing joins it any more. What the command is to do, if it carries out
+    /// several I/Os.
     pub(super) fn started(&mut self, id: IoId) -> Option<Io> {
         let whole = self.wholes.get_mut(id.index())?.take()?;
         self.forget_borders(&whole);
@@ -188,7 +191,8 @@ impl Merger {
         None
     }
 
-    /// The I/Os of a command that runs, in the order of their addresses; just the one if it was not merged.
+    /// The I/Os of a command that runs, in the order of their addresses; just the one if it was not
+    /// merged.
     pub(super) fn parts(&self, id: IoId) -> impl Iterator<Item = IoId> {
         let whole = self.wholes.get(id.index()).and_then(Option::as_ref);
         let parts = whole

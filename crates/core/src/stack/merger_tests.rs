@@ -53,7 +53,8 @@ impl Twin {
         let fits = |(other, of, _): &(Io, GroupId, Vec<IoId>)| {
             let same = (other.op, other.priority, *of) == (like.op, like.priority, group);
             let ends = ends.is_none_or(|at| other.at + other.len == at);
-            // Of streams that are kept apart, what somebody waits for joins only what its own stream waits for.
+            // Of streams that are kept apart, what somebody waits for joins only what its own
+            // stream waits for.
             let owner = |io: &Io| (self.apart && io.sync).then_some(io.stream);
             let same = same && owner(other) == owner(like);
             same && ends && begins.is_none_or(|at| other.at == at)

@@ -1,9 +1,10 @@
 //! The stack: the only place where the kinds of parts meet.
 //!
-//! A pure function of its timestamped inputs. Give it one [`Input`], then carry out what [`Stack::take_actions`] gives, then give the next
-//! input: every loop, in virtual or in real time, does just that. Every action says all that is needed to carry it out, and is
-//! carried out before the next input. So the log of the inputs of any run, given to a new stack of the same configuration,
-//! gives the same actions again.
+//! A pure function of its timestamped inputs. Give it one [`Input`], then carry out what
+//! [`Stack::take_actions`] gives, then give the next input: every loop, in virtual or in real time,
+//! does just that. Every action says all that is needed to carry it out, and is carried out before
+//! the next input. So the log of the inputs of any run, given to a new stack of the same
+//! configuration, gives the same actions again.
 //!
 //! The life of a request, and of each of its steps:
 //!
@@ -21,14 +22,16 @@
 //!                           |               it failed      started
 //! ```
 //!
-//! An I/O that waits may be *held* before its scheduler, until that admits it, and may be *merged* with one that it continues:
-//! then both run, and end, as one command.
+//! An I/O that waits may be *held* before its scheduler, until that admits it, and may be *merged*
+//! with one that it continues: then both run, and end, as one command.
 //!
-//! An open I/O that its scheduler starts while no slot is free stays in the queue, *stalled*, until one is. A gate goes from
-//! missing to ended when its placement opens it; a parity when the steps before it are done.
+//! An open I/O that its scheduler starts while no slot is free stays in the queue, *stalled*, until
+//! one is. A gate goes from missing to ended when its placement opens it; a parity when the steps
+//! before it are done.
 //!
-//! With a read cache or a write buffer ([`Memory`]) clients' requests come to that first. What has the life above are then the memory's jobs, and what it lets
-//! through; it is told of their answers, and answers clients.
+//! With a read cache or a write buffer ([`Memory`]) clients' requests come to that first. What has
+//! the life above are then the memory's jobs, and what it lets through; it is told of their
+//! answers, and answers clients.
 //!
 //! Costs a slab entry per request, step and edge; nothing is allocated once the slabs have grown.
 
@@ -80,27 +83,30 @@ use requests::Pending;
 /// What happens to a stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// A request arrives. It must lie within [`Stack::capacity`]: who feeds the stack checks that and tells the
-    /// user; here it is an assertion.
+    /// A request arrives. It must lie within [`Stack::capacity`]: who feeds the stack checks that
+    /// and tells the user; here it is an assertion.
     Submit(Request),
-    /// A range write arrives, with what it offers and how many completions of range writes its client had heard of. It must pass
-    /// [`Stack::check_offer`].
+    /// A range write arrives, with what it offers and how many completions of range writes its
+    /// client had heard of. It must pass [`Stack::check_offer`].
     Offer(Request, Arc<Offer>, u64),
     /// A drive completed a command.
     Done(DriveId, DriveDone),
     /// Time has passed; schedulers that waited are asked again. It may come late, or for nothing.
     Timer,
-    /// A stream is described: its weight, its class, its group. Schedulers see it with the next I/O.
+    /// A stream is described: its weight, its class, its group. Schedulers see it with the next
+    /// I/O.
     Describe(StreamId, Stream),
-    /// Everything else of this instant is in: drives that waited for that start something. See [`Stack::choose_last`].
+    /// Everything else of this instant is in: drives that waited for that start something. See
+    /// [`Stack::choose_last`].
     Choose,
 }
 
 /// What the loop has to carry out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Tell this drive what the range write offers that it is given next ([`Stack::offered`]): the drive chooses the place, and its
-    /// completion says which. What the command says of its place is a hint.
+    /// Tell this drive what the range write offers that it is given next ([`Stack::offered`]): the
+    /// drive chooses the place, and its completion says which. What the command says of its place
+    /// is a hint.
     Offer {
         /// Which drive.
         drive: DriveId,
@@ -116,8 +122,8 @@ pub enum Action {
         /// What for, and what it moves.
         origin: Origin,
     },
-    /// This I/O is carried out, among others, by the command that this drive starts next. It moves what its origin says, at
-    /// the place that the command here names.
+    /// This I/O is carried out, among others, by the command that this drive starts next. It moves
+    /// what its origin says, at the place that the command here names.
     Join {
         /// Which drive.
         drive: DriveId,
@@ -181,7 +187,8 @@ const CLIENTS: usize = 0;
 
 /// A volume's decisions: placement, one queue per drive, and what is pending.
 pub struct Stack {
-    /// A read cache, a write buffer, or both; then requests here are its jobs, and what it lets through.
+    /// A read cache, a write buffer, or both; then requests here are its jobs, and what it lets
+    /// through.
     memory: Option<Box<Memory>>,
     placement: Box<dyn Placement>,
     shape: Shape,
@@ -193,18 +200,20 @@ pub struct Stack {
     streams: Streams,
     requests: Slab<Pending>,
     graph: Graph,
-    /// By drive: range writes that have not ended, and what was taken of late. A client's are on the only drive.
+    /// By drive: range writes that have not ended, and what was taken of late. A client's are on
+    /// the only drive.
     offers: Vec<Offers>,
     /// The offer of the range write that arrives now.
     comes: Option<OfferId>,
     /// What is left of the range writes that drives have which choose their places.
     passed_on: Vec<(IoId, Arc<Offer>)>,
     actions: Vec<Action>,
-    /// Plans that are not in use, with their memory. Boxed, as each input takes one and puts it back.
+    /// Plans that are not in use, with their memory. Boxed, as each input takes one and puts it
+    /// back.
     #[expect(clippy::vec_box, reason = "what moves is the box, not the plan")]
     plans: Vec<Box<Plan>>,
-    /// Drives that started nothing, to be asked for spare time when the input is dealt with; none if the placement
-    /// has nothing to do then.
+    /// Drives that started nothing, to be asked for spare time when the input is dealt with; none
+    /// if the placement has nothing to do then.
     spare: Vec<DriveId>,
     /// See [`Stack::choose_last`].
     chooses_last: bool,
@@ -213,7 +222,8 @@ pub struct Stack {
     choice: Option<Instant>,
     /// Names of the steps of the plan that is being accepted, by their index in it.
     names: Vec<IoId>,
-    /// Steps that were done, or were skipped, and whose successors have not been told. Empty between inputs.
+    /// Steps that were done, or were skipped, and whose successors have not been told. Empty
+    /// between inputs.
     ended: VecDeque<steps::Ended>,
     /// Drives that got something to do from steps that ended. Empty between inputs.
     woken: Vec<DriveId>,
@@ -221,7 +231,8 @@ pub struct Stack {
     skipped: Vec<(Tag, DriveId)>,
     /// Gates that were opened or refused, of which nobody was told. Empty between inputs.
     opened: Vec<(IoId, Option<Failure>)>,
-    /// Memory for the I/Os of commands that start or end, if these are several: one may start while another one ends.
+    /// Memory for the I/Os of commands that start or end, if these are several: one may start while
+    /// another one ends.
     parts: Vec<Vec<IoId>>,
     /// Requests, once for each awaited step that ended without a drive. Empty between inputs.
     fulfilled: Vec<usize>,
@@ -263,7 +274,8 @@ impl Stack {
             woken: Vec::new(),
             skipped: Vec::new(),
             opened: Vec::new(),
-            // Merges of more are so rare that one may come late in a run, so the room grows before it.
+            // Merges of more are so rare that one may come late in a run, so the room grows before
+            // it.
             parts: vec![Vec::with_capacity(MERGED), Vec::with_capacity(MERGED)],
             fulfilled: Vec::new(),
             answered: Vec::new(),
@@ -293,16 +305,18 @@ impl Stack {
         self
     }
 
-    /// Whether a drive that has room waits with its choice until everything else of the instant is in: whoever feeds the
-    /// stack then gives it [`Input::Choose`] after the last other input of an instant. If not, a drive chooses within the
-    /// input that gave it room, as a host does that must not leave it idle.
+    /// Whether a drive that has room waits with its choice until everything else of the instant is
+    /// in: whoever feeds the stack then gives it [`Input::Choose`] after the last other input of an
+    /// instant. If not, a drive chooses within the input that gave it room, as a host does that
+    /// must not leave it idle.
     pub fn choose_last(&mut self, last: bool) {
         assert!(self.put_off.is_empty(), "drives wait for their choice");
         self.chooses_last = last;
     }
 
-    /// Whether the stack says which bytes are to be moved between the memory, its jobs and clients ([`Action::Move`]). It does if it is told nothing; whoever has no bytes
-    /// says so once, before the first request.
+    /// Whether the stack says which bytes are to be moved between the memory, its jobs and clients
+    /// ([`Action::Move`]). It does if it is told nothing; whoever has no bytes says so once, before
+    /// the first request.
     pub fn tell_moves(&mut self, tells: bool) {
         if let Some(memory) = &mut self.memory {
             memory.tell_moves(tells);
@@ -336,7 +350,8 @@ impl Stack {
         self.finish(now);
     }
 
-    /// Whether a range write of so many blocks may be made: whoever feeds the stack asks before, and tells the user why not.
+    /// Whether a range write of so many blocks may be made: whoever feeds the stack asks before,
+    /// and tells the user why not.
     ///
     /// # Errors
     /// What is wrong with the offer, or which part does not carry out range writes.
@@ -430,7 +445,8 @@ impl Stack {
         }
     }
 
-    /// Puts what is to be carried out into an empty list, in order. The lists change places, so that no action is copied.
+    /// Puts what is to be carried out into an empty list, in order. The lists change places, so
+    /// that no action is copied.
     ///
     /// # Panics
     /// The list is not empty.
@@ -461,7 +477,8 @@ impl Stack {
         self.shape.capacity
     }
 
-    /// How many of its drives may be gone, whichever they are, so that everything can still be read.
+    /// How many of its drives may be gone, whichever they are, so that everything can still be
+    /// read.
     pub fn losable(&self) -> u16 {
         self.shape.losable
     }
@@ -496,7 +513,8 @@ impl Stack {
         self.queues.len()
     }
 
-    /// Where open I/Os to this drive may land, at this instant; none if the placement leaves no address open.
+    /// Where open I/Os to this drive may land, at this instant; none if the placement leaves no
+    /// address open.
     pub fn free(&self, drive: DriveId) -> Option<&FreeMap> {
         self.placement.free(drive)
     }
@@ -516,7 +534,8 @@ impl Stack {
         self.shape.spare_time
     }
 
-    /// Writes so far that begin or end within a chunk of the placement, and waited for another write of that chunk.
+    /// Writes so far that begin or end within a chunk of the placement, and waited for another
+    /// write of that chunk.
     pub fn blocked_in_chunks(&self) -> u64 {
         self.hazards.blocked_in_chunks()
     }
@@ -526,27 +545,32 @@ impl Stack {
         self.queues[drive.index()].outstanding()
     }
 
-    /// The bytes of a write that the placement makes for itself ([`Moves::Own`](crate::io::Moves::Own)), while its action is
-    /// carried out: they are not copied into the action.
+    /// The bytes of a write that the placement makes for itself
+    /// ([`Moves::Own`](crate::io::Moves::Own)), while its action is carried out: they are not
+    /// copied into the action.
     pub fn content(&self, command: &Command) -> &[u8] {
         let persistent = self.placement.persistent();
         persistent.map_or(&[], |kept| kept.content(self.tag(command.io)))
     }
 
-    /// What is left of a range write that goes to a drive which chooses the place, while its action is carried out: it is not copied into the action.
+    /// What is left of a range write that goes to a drive which chooses the place, while its action
+    /// is carried out: it is not copied into the action.
     pub fn offered(&self, io: IoId) -> &Arc<Offer> {
         let found = self.passed_on.iter().find(|(other, _)| *other == io);
         &found.expect("it was passed on").1
     }
 
-    /// What of the placement has to survive a power cut besides the drives; none if it keeps nothing.
+    /// What of the placement has to survive a power cut besides the drives; none if it keeps
+    /// nothing.
     pub fn nvram(&self) -> Option<&[u8]> {
         self.placement.persistent().map(Persistent::nvram)
     }
 
-    /// What of the write buffer has to survive a power cut, beside the bytes of the blocks that it has ([`Stack::in_buffer`]): which blocks these are.
-    /// None if there is no buffer. It has changed when an input was taken, before whoever keeps the bytes has carried out what the stack says then
-    /// ([`Move::Buffer`](crate::memory::Move::Buffer)): these bytes are to be there before the table is seen by a power cut.
+    /// What of the write buffer has to survive a power cut, beside the bytes of the blocks that it
+    /// has ([`Stack::in_buffer`]): which blocks these are. None if there is no buffer. It has
+    /// changed when an input was taken, before whoever keeps the bytes has carried out what the
+    /// stack says then ([`Move::Buffer`](crate::memory::Move::Buffer)): these bytes are to be there
+    /// before the table is seen by a power cut.
     pub fn nvram_of_buffer(&self) -> Option<&[u8]> {
         self.memory.as_ref().and_then(|memory| memory.nvram())
     }
@@ -569,14 +593,16 @@ impl Stack {
         redundant.map_or(Duration::ZERO, Redundant::rebuilding)
     }
 
-    /// The reads, one after another, by which the volume would come back if the power went at this instant.
+    /// The reads, one after another, by which the volume would come back if the power went at this
+    /// instant.
     pub fn recovery(&self, out: &mut Vec<RecoveryRead>) {
         if let Some(kept) = self.placement.persistent() {
             kept.recovery(out);
         }
     }
 
-    /// What the write buffer has, in runs of blocks by address. Whoever moves bytes keeps those of these blocks in NVRAM, by their address.
+    /// What the write buffer has, in runs of blocks by address. Whoever moves bytes keeps those of
+    /// these blocks in NVRAM, by their address.
     pub fn in_buffer(&self, out: &mut Vec<Extent>) {
         if let Some(memory) = &self.memory {
             memory.in_buffer(out);
@@ -588,8 +614,8 @@ impl Stack {
         self.queues[drive.index()].gone
     }
 
-    /// What its parts have counted so far: the key of a kind, one of its measures, and a number. Each drive has a scheduler and
-    /// an oracle of its own; what they tell adds up.
+    /// What its parts have counted so far: the key of a kind, one of its measures, and a number.
+    /// Each drive has a scheduler and an oracle of its own; what they tell adds up.
     pub fn tell(&self, told: &mut dyn FnMut(&'static str, &'static Measure, u64)) {
         let key = <dyn Placement as Kind>::CARD.key;
         self.placement
@@ -632,7 +658,8 @@ impl Stack {
             self.queues[drive.index()].put_off = false;
             self.start(now, drive);
         }
-        // What started may have ended at once, and so have let others begin: their drives choose at this instant once more.
+        // What started may have ended at once, and so have let others begin: their drives choose at
+        // this instant once more.
         drives.append(&mut self.put_off);
         self.put_off = drives;
     }

@@ -1,7 +1,8 @@
 //! One drive's queue: what waits, what runs, and what may be known of the drive.
 //!
-//! The way of an I/O: if it may, it joins one that waits ([`Merger`]); else it waits in the room before the scheduler until that admits
-//! it ([`Room`]); then in the scheduler, until the drive has room for a command.
+//! The way of an I/O: if it may, it joins one that waits ([`Merger`]); else it waits in the room
+//! before the scheduler until that admits it ([`Room`]); then in the scheduler, until the drive has
+//! room for a command.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -28,8 +29,8 @@ pub(super) const GONE: Status = Status::Failed(Failure::Gone);
 
 /// The part of the stack above one drive.
 ///
-/// Of many drives, each is seldom asked twice while the processor has in its caches what it read of it. So here is what every I/O looks at, in two lines of them; what few
-/// I/Os need lies elsewhere.
+/// Of many drives, each is seldom asked twice while the processor has in its caches what it read of
+/// it. So here is what every I/O looks at, in two lines of them; what few I/Os need lies elsewhere.
 #[repr(align(64))]
 pub(super) struct Queue {
     scheduler: Box<dyn Scheduler>,
@@ -66,10 +67,12 @@ pub(super) struct Queue {
 struct Outside {
     /// I/Os that the scheduler has not admitted.
     room: Room,
-    /// Flushes and discards pass the scheduler by: what they are about has been answered already, or waits for them elsewhere.
+    /// Flushes and discards pass the scheduler by: what they are about has been answered already,
+    /// or waits for them elsewhere.
     flushes: VecDeque<IoId>,
-    /// Open I/Os that a scheduler started while no slot was free, and whether requests wait for them. They take no room from others:
-    /// what is kept out may be the read that a slot is kept for.
+    /// Open I/Os that a scheduler started while no slot was free, and whether requests wait for
+    /// them. They take no room from others: what is kept out may be the read that a slot is kept
+    /// for.
     stalled: VecDeque<(IoId, bool)>,
 }
 
@@ -111,7 +114,8 @@ impl Queue {
         zones.map_or(Blocks(u64::MAX), |zones| Blocks(zones.shape().longest()))
     }
 
-    /// How many places a range write may offer its scheduler. Those on zones are their pointers, so few that every scheduler may list them.
+    /// How many places a range write may offer its scheduler. Those on zones are their pointers, so
+    /// few that every scheduler may list them.
     pub(super) fn places_max(&self) -> u64 {
         match self.zones {
             None => self.scheduler.places_max(),
@@ -190,7 +194,8 @@ impl Queue {
         })
     }
 
-    /// Lets an I/O wait that was merged with others before: now by itself, and without being asked about once more.
+    /// Lets an I/O wait that was merged with others before: now by itself, and without being asked
+    /// about once more.
     pub(super) fn insert_alone(&mut self, now: Instant, io: &Io, streams: &Streams) {
         self.admit(now, io, false, streams);
     }
@@ -224,8 +229,8 @@ impl Queue {
         true
     }
 
-    /// A command of so many parts has ended. One that failed on the medium spares nothing, as each of its parts is tried by itself; so it is
-    /// not counted before.
+    /// A command of so many parts has ended. One that failed on the medium spares nothing, as each
+    /// of its parts is tried by itself; so it is not counted before.
     pub(super) fn spared_by(&mut self, parts: usize) {
         self.spared += parts as u64 - 1;
     }
@@ -327,7 +332,8 @@ impl Queue {
         self.in_flight == 0
     }
 
-    /// Asks what goes next, if the drive has room. `graph` knows which I/Os are open; `free` are the slots where these may land.
+    /// Asks what goes next, if the drive has room. `graph` knows which I/Os are open; `free` are
+    /// the slots where these may land.
     pub(super) fn next(
         &mut self,
         now: Instant,
@@ -389,7 +395,8 @@ impl Queue {
         }
     }
 
-    /// A range write starts, at this block if its drive does not choose by itself, which then knows better.
+    /// A range write starts, at this block if its drive does not choose by itself, which then knows
+    /// better.
     fn lands_at(&self, id: IoId, at: impl FnOnce() -> Option<Pba>) -> Dispatch {
         if self.lands {
             return Dispatch::Offer(id);
@@ -433,7 +440,8 @@ impl Queue {
         self.merger.iter().flat_map(move |merger| merger.parts(id))
     }
 
-    /// A command starts. It comes by value: the oracle reads a copy, so the caller can write its own straight into the action.
+    /// A command starts. It comes by value: the oracle reads a copy, so the caller can write its
+    /// own straight into the action.
     #[inline]
     pub(super) fn started(&mut self, now: Instant, command: Command) {
         self.in_flight += 1;
@@ -447,15 +455,16 @@ impl Queue {
         }
     }
 
-    /// Whether the drive will not do what it is told, as its zones are written otherwise. That is known of one which does a command at a time.
+    /// Whether the drive will not do what it is told, as its zones are written otherwise. That is
+    /// known of one which does a command at a time.
     #[inline]
     fn is_refused(&self, command: &Command) -> bool {
         let zones = self.zones.as_ref().filter(|_| !self.lands);
         zones.is_some_and(|zones| zones.refuses(command))
     }
 
-    /// Whether the drive has said before that it is gone, and says otherwise now, as after a reset. Nobody has kept account of what lies there
-    /// meanwhile, so it stays gone.
+    /// Whether the drive has said before that it is gone, and says otherwise now, as after a reset.
+    /// Nobody has kept account of what lies there meanwhile, so it stays gone.
     #[inline]
     pub(super) fn takes_back(&mut self, status: Status) -> bool {
         let is_gone = status == GONE;
@@ -470,8 +479,8 @@ impl Queue {
         self.leave(done);
     }
 
-    /// A command has ended, but the drive counts as busy until [`Queue::leave`]. The names of the I/Os that it carried out go to
-    /// `parts` if these are several.
+    /// A command has ended, but the drive counts as busy until [`Queue::leave`]. The names of the
+    /// I/Os that it carried out go to `parts` if these are several.
     pub(super) fn done(
         &mut self,
         now: Instant,
@@ -518,7 +527,8 @@ impl Queue {
         self.in_flight -= 1;
     }
 
-    /// Whether something waits that could run on a drive which does nothing: with a slot that is free, if it has to have one.
+    /// Whether something waits that could run on a drive which does nothing: with a slot that is
+    /// free, if it has to have one.
     pub(super) fn forgets(&self, free: Option<&FreeMap>) -> bool {
         let has_slot = free.is_none_or(|free| free.free() > 0);
         self.resting() && !self.full() && self.timer.is_none() && self.len() > 0 && has_slot

@@ -56,8 +56,9 @@ impl Stack {
         }
     }
 
-    /// Lets requests begin that an answer has unblocked. Many may be answered at once, such as discards behind a write. So they
-    /// wait in a list for their drives' turn, the last one first, and not in calls within calls.
+    /// Lets requests begin that an answer has unblocked. Many may be answered at once, such as
+    /// discards behind a write. So they wait in a list for their drives' turn, the last one first,
+    /// and not in calls within calls.
     #[inline]
     fn unblock(&mut self, now: Instant) {
         if self.hazards.has_ready() {
@@ -79,8 +80,8 @@ impl Stack {
         }
     }
 
-    /// Plans a request and queues what it needs. Gives the plan back if it is answered with that; then others may begin before
-    /// its drives start something.
+    /// Plans a request and queues what it needs. Gives the plan back if it is answered with that;
+    /// then others may begin before its drives start something.
     fn plan(&mut self, now: Instant, request: &Request, hazard: Option<Key>) -> Option<Box<Plan>> {
         let mut plan = self.plans.pop().unwrap_or_default();
         let drives = Below(&self.queues);

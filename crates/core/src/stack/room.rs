@@ -1,8 +1,9 @@
 //! The room before a scheduler: I/Os wait here until it admits them.
 //!
-//! They stand in lines, each in order of age, and of a line only the oldest is asked about. Reads and writes have lines of their own, since a limit of writes must not
-//! keep reads out; so has each stream where the scheduler limits them one by one, since one that has its share must not keep others out. In
-//! Linux each process waits for its request by itself.
+//! They stand in lines, each in order of age, and of a line only the oldest is asked about. Reads
+//! and writes have lines of their own, since a limit of writes must not keep reads out; so has each
+//! stream where the scheduler limits them one by one, since one that has its share must not keep
+//! others out. In Linux each process waits for its request by itself.
 
 use crate::io::Io;
 use crate::op::Op;

@@ -63,7 +63,8 @@ impl Stack {
         }
         self.names = names;
         if !self.ended.is_empty() {
-            // Parities of nothing but what the request writes. What follows them is in this plan, whose drives are asked anyway.
+            // Parities of nothing but what the request writes. What follows them is in this plan,
+            // whose drives are asked anyway.
             self.follow(now);
             self.woken.clear();
         }
@@ -173,8 +174,8 @@ impl Stack {
         }
     }
 
-    /// A step that waits for no other begins: an I/O waits in the queue of its drive, which is given; a gate waits for its
-    /// placement; a parity is computed.
+    /// A step that waits for no other begins: an I/O waits in the queue of its drive, which is
+    /// given; a gate waits for its placement; a parity is computed.
     #[inline]
     fn begin(&mut self, now: Instant, id: IoId) -> Option<DriveId> {
         let step = self.graph.step(id);
@@ -219,7 +220,8 @@ impl Stack {
         self.carry_on(now, drive, done, plan);
     }
 
-    /// A range write that failed on the medium is written elsewhere, if something else of its offer is left.
+    /// A range write that failed on the medium is written elsewhere, if something else of its offer
+    /// is left.
     #[cold]
     fn try_elsewhere(&mut self, drive: DriveId, done: &DriveDone, plan: &mut Plan) {
         let of = self.graph.io(done.io);
@@ -238,7 +240,8 @@ impl Stack {
         plan.instead = Instead::Step(elsewhere);
     }
 
-    /// A drive has ended an I/O that others wait for, or of which its placement says what is to follow.
+    /// A drive has ended an I/O that others wait for, or of which its placement says what is to
+    /// follow.
     fn carry_on(&mut self, now: Instant, drive: DriveId, done: &DriveDone, mut plan: Box<Plan>) {
         self.note_opened(&plan);
         let (step, edges) = self.graph.remove(done.io);
@@ -278,7 +281,8 @@ impl Stack {
         self.pump_all(now, plan);
     }
 
-    /// What is skipped with a plan. Drives that get something to do are to be woken, but for a `busy` one, which is asked last.
+    /// What is skipped with a plan. Drives that get something to do are to be woken, but for a
+    /// `busy` one, which is asked last.
     fn tell_those_behind(
         &mut self,
         now: Instant,
@@ -296,7 +300,8 @@ impl Stack {
     fn tell_others(&mut self, now: Instant, busy: Option<DriveId>, plan: &mut Plan) {
         while !self.opened.is_empty() {
             self.open_gates(now, busy, plan);
-            // What waited for a gate may have been doomed. What its placement says of that may open others.
+            // What waited for a gate may have been doomed. What its placement says of that may open
+            // others.
             self.tell_skipped(now, None, plan);
         }
         self.fulfil_all(now);
@@ -305,7 +310,8 @@ impl Stack {
         }
     }
 
-    /// Everything that a plan says besides its steps, if no I/O has ended for it. Mostly that is nothing.
+    /// Everything that a plan says besides its steps, if no I/O has ended for it. Mostly that is
+    /// nothing.
     #[inline]
     pub(super) fn tell_all(&mut self, now: Instant, plan: &mut Plan) {
         let nothing = self.opened.is_empty()
@@ -431,7 +437,8 @@ impl Stack {
         });
     }
 
-    /// Skips open I/Os that are to get no slot: those that wait for one at once, others when their turn comes.
+    /// Skips open I/Os that are to get no slot: those that wait for one at once, others when their
+    /// turn comes.
     fn revoke(&mut self, now: Instant, plan: &Plan) {
         if plan.revoked.is_empty() {
             return;
@@ -449,7 +456,8 @@ impl Stack {
         self.follow(now);
     }
 
-    /// Tells the placement what was skipped. What that leads to is done with the plan for what has failed.
+    /// Tells the placement what was skipped. What that leads to is done with the plan for what has
+    /// failed.
     fn tell_skipped(&mut self, now: Instant, request: Option<usize>, plan: &mut Plan) {
         while let Some((tag, drive)) = self.skipped.pop() {
             let mut more = self.plans.pop().unwrap_or_default();
@@ -475,7 +483,8 @@ impl Stack {
         }
     }
 
-    /// Which gates a placement has opened. Found at once, since it may give their tags to others from now on.
+    /// Which gates a placement has opened. Found at once, since it may give their tags to others
+    /// from now on.
     #[inline]
     pub(super) fn note_opened(&mut self, plan: &Plan) {
         if !(plan.open.is_empty() && plan.refused.is_empty()) {

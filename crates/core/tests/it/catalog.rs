@@ -104,8 +104,8 @@ fn sequential_rates_are_those_of_the_class() {
     near("modern-20tb", Op::Read, 0, 280.0);
     near("modern-20tb", Op::Write, 0, 280.0);
     near("modern-20tb", Op::Read, 39_060_000_000, 129.0);
-    // A cylinder is 12 tracks of 254 sectors in 12 turns, 11 track skews of 97 sectors and a cylinder skew of
-    // 133: 1.56 MB in 16.72 turns of 5.973 ms.
+    // A cylinder is 12 tracks of 254 sectors in 12 turns, 11 track skews of 97 sectors and a
+    // cylinder skew of 133: 1.56 MB in 16.72 turns of 5.973 ms.
     near("seagate-cheetah-9lp", Op::Read, 0, 15.62);
 }
 
@@ -321,7 +321,8 @@ fn disks_of_the_bfq_study_read_at_random_as_seek_and_turn_say() {
         apart: None,
         reads,
     };
-    // A mean seek of 12.0, 8.5 and 8.4 ms, half a turn of 4.17 ms, and 0.1 ms of electronics but for the last.
+    // A mean seek of 12.0, 8.5 and 8.4 ms, half a turn of 4.17 ms, and 0.1 ms of electronics but
+    // for the last.
     for (name, alone_ms, iops_of_32) in [
         ("hitachi-7200-90mb", 16.2, 141.0),
         ("seagate-7200-125mb", 12.7, 190.6),
@@ -335,8 +336,9 @@ fn disks_of_the_bfq_study_read_at_random_as_seek_and_turn_say() {
     }
 }
 
-/// With one read each other commands always wait when it ends, so the drive reads nothing ahead: each read is a movement and a part of a turn. With two each the
-/// drive goes on with the second, which its buffer is about to have.
+/// With one read each other commands always wait when it ends, so the drive reads nothing ahead:
+/// each read is a movement and a part of a turn. With two each the drive goes on with the second,
+/// which its buffer is about to have.
 #[test]
 fn interleaved_readers_have_read_ahead_if_their_next_read_is_there() {
     let readers = |count, each, blocks| Clients {

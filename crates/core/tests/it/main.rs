@@ -1,5 +1,5 @@
-//! All suites of the core in one program, since each further one would be linked, and run, by itself. What counts allocations is
-//! apart (`memory.rs`).
+//! All suites of the core in one program, since each further one would be linked, and run, by
+//! itself. What counts allocations is apart (`memory.rs`).
 
 #![allow(
     clippy::float_cmp,

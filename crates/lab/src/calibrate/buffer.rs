@@ -1,8 +1,9 @@
 //! What the electronics found mean for the drive's file: buffer, bus and overheads.
 //!
-//! What the buffer answers takes an overhead and a transfer over the bus. Accesses of one length tell only the sum of the two: then the time of
-//! a block is the base's, and the overhead may be anything from nothing to the whole. It is told so, for a drive with another bus than
-//! the base's has another overhead, and all that is taken from it wrongly is taken for moves of the arm.
+//! What the buffer answers takes an overhead and a transfer over the bus. Accesses of one length
+//! tell only the sum of the two: then the time of a block is the base's, and the overhead may be
+//! anything from nothing to the whole. It is told so, for a drive with another bus than the base's
+//! has another overhead, and all that is taken from it wrongly is taken for moves of the arm.
 
 use nearslot_core::drive::hdd::Parameters;
 use nearslot_core::drive::hdd::firmware::{OverheadParameters, ReadAhead, WriteBehind};
@@ -138,7 +139,8 @@ struct Parted {
 }
 
 impl Parted {
-    /// As the line tells them; else with the base's time of a block, or so much of it as the sum leaves room for.
+    /// As the line tells them; else with the base's time of a block, or so much of it as the sum
+    /// leaves room for.
     fn of(line: &Line, base_block_ms: f64) -> Parted {
         let error_ms = line.error_ms;
         if let Ok(block_ms) = line.block_ms {

@@ -1,8 +1,10 @@
-//! What the drive's electronics show: reads that the buffer answers, writes that it takes, and how long both need.
+//! What the drive's electronics show: reads that the buffer answers, writes that it takes, and how
+//! long both need.
 //!
-//! A read that goes on where the one before ended, after a pause, meets the platter at any angle: without read-ahead 3 of 10 such
-//! reads take less than three tenths of a turn, with it nearly all. The same of writes anywhere. The times of those
-//! answered by the buffer lie on a line: overhead, and the time of a block over the bus.
+//! A read that goes on where the one before ended, after a pause, meets the platter at any angle:
+//! without read-ahead 3 of 10 such reads take less than three tenths of a turn, with it nearly all.
+//! The same of writes anywhere. The times of those answered by the buffer lie on a line: overhead,
+//! and the time of a block over the bus.
 
 use nearslot_core::op::Op;
 
@@ -12,7 +14,8 @@ use super::samples::{Access, fitted};
 /// Times on a line: so much, and so much for each block.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
-    /// The time besides the transfer; with it, of `blocks`, where the lengths do not tell the two apart.
+    /// The time besides the transfer; with it, of `blocks`, where the lengths do not tell the two
+    /// apart.
     pub(super) begin_ms: f64,
     /// The time of a block, or why the lengths do not tell it.
     pub(super) block_ms: Result<f64, String>,
@@ -48,8 +51,8 @@ const NONE_SHARE: f64 = 0.45;
 const PAUSE_NS: u64 = 300_000;
 const LONG_PAUSE_NS: u64 = 20_000_000;
 
-/// Whether an access took less than most that have to wait for the platter. The length is allowed for at 250 sectors a
-/// track: few disks have fewer.
+/// Whether an access took less than most that have to wait for the platter. The length is allowed
+/// for at 250 sectors a track: few disks have fewer.
 pub(super) fn quick(access: &Access, turn_ms: f64) -> bool {
     let ms = access.sample.latency as f64 / 1e6;
     ms < turn_ms * (0.3 + access.sample.len as f64 / 250.0)
@@ -174,7 +177,8 @@ fn by_length(all: &[(f64, f64)]) -> Vec<Length> {
     lengths.into_iter().map(length).collect()
 }
 
-/// Why the lengths do not tell the time of a block; `found` are begin and slope, if there is a line.
+/// Why the lengths do not tell the time of a block; `found` are begin and slope, if there is a
+/// line.
 fn untold(what: &str, all: &[Length], used: &[&Length], found: Option<[f64; 2]>) -> String {
     let kib = |one: &Length| one.blocks / 2.0;
     match (used, found) {
@@ -197,16 +201,16 @@ fn untold(what: &str, all: &[Length], used: &[&Length], found: Option<[f64; 2]>)
 /// What clocks tell times to, at best.
 const CLOCK_MS: f64 = 1e-6;
 
-/// Standard errors of a line's begin and slope, from how far the times are off it. Those off by a quarter of a turn have
-/// waited for the platter.
+/// Standard errors of a line's begin and slope, from how far the times are off it. Those off by a
+/// quarter of a turn have waited for the platter.
 fn errors(all: &[(f64, f64)], [begin, slope]: [f64; 2], turn_ms: f64) -> (f64, f64) {
     let off = |(len, ms): &(f64, f64)| (ms - begin - slope * len).abs();
     let near: Vec<&(f64, f64)> = all.iter().filter(|one| off(one) < turn_ms / 4.0).collect();
     if near.is_empty() {
         return (turn_ms / 4.0, turn_ms / 4.0);
     }
-    // The median distance of a normal distribution is 0.6745 of its standard deviation; the quantiles used are as sure as
-    // two thirds of the values.
+    // The median distance of a normal distribution is 0.6745 of its standard deviation; the
+    // quantiles used are as sure as two thirds of the values.
     let scatter = quantile(&sorted(near.iter().map(|one| off(one))), 0.5) / 0.6745;
     let count = near.len() as f64;
     let mean = near.iter().map(|(len, _)| len).sum::<f64>() / count;
@@ -222,8 +226,8 @@ fn errors(all: &[(f64, f64)], [begin, slope]: [f64; 2], turn_ms: f64) -> (f64, f
     (begin_error, scatter / libm::sqrt(squares))
 }
 
-/// How far behind a read its successor may begin, after a long pause, and is still answered by the buffer: in
-/// doubling steps, up to the last of which most are.
+/// How far behind a read its successor may begin, after a long pause, and is still answered by the
+/// buffer: in doubling steps, up to the last of which most are.
 fn ahead_blocks(reads: &[&Access], turn_ms: f64) -> Option<u64> {
     let mut reached = None;
     let mut from = 1;

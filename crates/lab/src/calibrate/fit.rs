@@ -1,10 +1,12 @@
 //! How good a fit is, on the half of the requests that nothing was fitted to.
 //!
-//! The figure of merit is the demerit of Ruemmler and Wilkes (1994): the root mean square of the horizontal distance between the
-//! distribution measured and the model's, here also as a share of the measured mean. The distance between the two measured
-//! halves themselves stands beside it. Some of it is due to their requests, and the model knows these. What the model does not follow of it
-//! tells how uncertain each half is: so the larger one of that and the model's distance decides ([`verdict`]). A distribution says
-//! nothing of which request took how long, so a shuffled trace could look well fitted. So a disk must also order the single requests as measured
+//! The figure of merit is the demerit of Ruemmler and Wilkes (1994): the root mean square of the
+//! horizontal distance between the distribution measured and the model's, here also as a share of
+//! the measured mean. The distance between the two measured halves themselves stands beside it.
+//! Some of it is due to their requests, and the model knows these. What the model does not follow
+//! of it tells how uncertain each half is: so the larger one of that and the model's distance
+//! decides ([`verdict`]). A distribution says nothing of which request took how long, so a shuffled
+//! trace could look well fitted. So a disk must also order the single requests as measured
 //! ([`order`]).
 
 use nearslot_core::contract::{Blueprint, Drive};
@@ -30,16 +32,17 @@ pub enum Verdict {
     Fair,
     /// The model's is farther, or the single requests are not ordered as measured.
     Poor,
-    /// The half that judges is itself less certain than that, and than the model is far from it; or the distributions are near, and whether
-    /// single requests are ordered as measured cannot be told.
+    /// The half that judges is itself less certain than that, and than the model is far from it; or
+    /// the distributions are near, and whether single requests are ordered as measured cannot be
+    /// told.
     Unjudged,
 }
 
 /// Demerit as share of the mean.
 const GOOD_MAX: f64 = 0.05;
 const FAIR_MAX: f64 = 0.15;
-/// Requests that a distribution is judged by, at least: of so many of a disk that is modelled perfectly, the demerit is 7 % of
-/// the mean by chance.
+/// Requests that a distribution is judged by, at least: of so many of a disk that is modelled
+/// perfectly, the demerit is 7 % of the mean by chance.
 const JUDGED_MIN: usize = 50;
 
 /// The model beside the measured requests that it was not fitted to.
@@ -59,7 +62,8 @@ pub struct Fit {
     pub between_halves_ms: f64,
     /// How far either half is from what both have in common, besides what the model follows.
     pub half_error_ms: f64,
-    /// How closely latencies follow the moves of the arm; of disks only, and only if it can be told.
+    /// How closely latencies follow the moves of the arm; of disks only, and only if it can be
+    /// told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<Order>,
     /// Share and latency measured and of the model, at some ranks.
@@ -99,7 +103,8 @@ pub fn judge_disk(blueprint: &HddBlueprint, samples: &[Sample]) -> Result<Fit, C
             }
             fit.order = Some(order);
         }
-        // Distributions that are far apart are reason enough, be it the model's or those of the measured halves.
+        // Distributions that are far apart are reason enough, be it the model's or those of the
+        // measured halves.
         Followed::Open(_) if matches!(fit.verdict, Verdict::Poor | Verdict::Unjudged) => {}
         Followed::Open(why) => {
             fit.verdict = Verdict::Unjudged;
@@ -186,8 +191,9 @@ impl Half {
         apart(&self.measured, &self.model)
     }
 
-    /// How far either measured half is from what both have in common. Each has requests of its own: how these differ, the model knows, and
-    /// it does not count. Of two halves that are equally uncertain, the difference is so by the root of two more.
+    /// How far either measured half is from what both have in common. Each has requests of its own:
+    /// how these differ, the model knows, and it does not count. Of two halves that are equally
+    /// uncertain, the difference is so by the root of two more.
     fn half_error_ms(&self, other: &Half) -> f64 {
         let squares = (0..RANKS).map(|rank| {
             let rank = (f64::from(rank) + 0.5) / f64::from(RANKS);
@@ -199,8 +205,9 @@ impl Half {
     }
 }
 
-/// What a model is worth that is so far from the half that judges and from the other one, if either half is itself so uncertain, all as
-/// shares of the mean; and why that cannot be told, if it cannot.
+/// What a model is worth that is so far from the half that judges and from the other one, if either
+/// half is itself so uncertain, all as shares of the mean; and why that cannot be told, if it
+/// cannot.
 fn verdict([model, other]: [f64; 2], halves: f64) -> (Verdict, Option<String>) {
     match model.max(halves) {
         far if far <= GOOD_MAX => (Verdict::Good, None),

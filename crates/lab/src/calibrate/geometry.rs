@@ -1,7 +1,9 @@
-//! Where blocks lie, as far as times do not tell: a base drive's layout, scaled to the capacity and to the sectors per track found.
+//! Where blocks lie, as far as times do not tell: a base drive's layout, scaled to the capacity and
+//! to the sectors per track found.
 //!
-//! Heads, the share of the addresses in each zone, skews in turns and the order of heads are the base's. With the base's own
-//! capacity and sectors per track, nothing is changed at all, defects included.
+//! Heads, the share of the addresses in each zone, skews in turns and the order of heads are the
+//! base's. With the base's own capacity and sectors per track, nothing is changed at all, defects
+//! included.
 
 use nearslot_core::drive::hdd::parameters::{CYLINDERS_MAX, HeadOrder, Parameters, Sparing, Zone};
 use nearslot_core::drive::hdd::seek::drawn_on;
@@ -33,7 +35,8 @@ pub(super) fn capacity(base: &Parameters) -> u64 {
     zone_blocks(base).iter().sum::<f64>() as u64
 }
 
-/// By how much a zone's tracks take longer than a turn when they are read one after another, in turns.
+/// By how much a zone's tracks take longer than a turn when they are read one after another, in
+/// turns.
 pub(super) fn skew_turns(base: &Parameters, zone: &Zone) -> f64 {
     let heads = f64::from(base.heads);
     let (track, cylinder) = (zone.track_skew_sectors, zone.cylinder_skew_sectors);
@@ -41,7 +44,8 @@ pub(super) fn skew_turns(base: &Parameters, zone: &Zone) -> f64 {
     sectors / heads / f64::from(zone.sectors_per_track)
 }
 
-/// The longest switches of head and of cylinder that the skews of all zones cover, before a write too.
+/// The longest switches of head and of cylinder that the skews of all zones cover, before a write
+/// too.
 pub(super) fn covered_ms(drive: &Parameters, turn_ms: f64) -> [f64; 2] {
     let settle = drive.write_settle_ms.max(0.0);
     let least = |skew: fn(&Zone) -> i64| {
@@ -56,7 +60,8 @@ pub(super) fn covered_ms(drive: &Parameters, turn_ms: f64) -> [f64; 2] {
     ]
 }
 
-/// The base with skews that cover the switches of head and cylinder of `drive`, where they do not yet.
+/// The base with skews that cover the switches of head and cylinder of `drive`, where they do not
+/// yet.
 pub(super) fn wider_skews(base: &Parameters, drive: &Parameters, turn_ms: f64) -> Parameters {
     let mut wider = base.clone();
     let settle = drive.write_settle_ms.max(0.0);

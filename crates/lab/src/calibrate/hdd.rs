@@ -36,7 +36,8 @@ pub(super) struct Context<'a> {
     pub(super) base_name: &'a str,
     capacity: u64,
     pub(super) finding: Finding,
-    /// How far the overhead of reads may be off: what it takes too little, moves of the arm take too much.
+    /// How far the overhead of reads may be off: what it takes too little, moves of the arm take
+    /// too much.
     pub(super) overhead: Doubt,
     /// One standard error of the turn, half of which is taken off latencies to get moves.
     turn_error_ms: f64,
@@ -357,7 +358,8 @@ impl Context<'_> {
         match seek::single(&switches, turn_ms) {
             Some(ms) => {
                 let by_chance = seek::centre_error_ms(turn_ms, switches.len());
-                // What read-ahead has done meanwhile is not known, nor are all angles equally frequent.
+                // What read-ahead has done meanwhile is not known, nor are all angles equally
+                // frequent.
                 let ahead = if drive.buffer.is_some() {
                     AHEAD_SHARE * turn_ms
                 } else {
@@ -420,8 +422,8 @@ impl Context<'_> {
         }
     }
 
-    /// Takes off the seek curve by how much the model is late on the fitted half: what overheads and bus add that the estimators do
-    /// not separate.
+    /// Takes off the seek curve by how much the model is late on the fitted half: what overheads
+    /// and bus add that the estimators do not separate.
     fn shift(
         &mut self,
         drive: &mut Parameters,
@@ -457,7 +459,8 @@ impl Context<'_> {
     }
 }
 
-/// Makes all seeks so much longer, or shorter if it is negative. Gives the longest distance that takes no time then.
+/// Makes all seeks so much longer, or shorter if it is negative. Gives the longest distance that
+/// takes no time then.
 fn move_curve(seek_ms: &mut [(u32, f64)], longer_ms: f64, covered: f64) -> Option<u32> {
     let first = seek_ms[0].1;
     let below = seek_ms.partition_point(|(_, ms)| *ms + longer_ms < 0.0);
@@ -491,8 +494,8 @@ fn told_move(longer_ms: f64, count: usize, none: Option<u32>) -> String {
     )
 }
 
-/// The time of a switch, or the longest one that the skews cover if that is no more than two standard errors less: a drive is laid out so
-/// that its switches are covered.
+/// The time of a switch, or the longest one that the skews cover if that is no more than two
+/// standard errors less: a drive is laid out so that its switches are covered.
 fn within(ms: f64, covered: f64, error: f64) -> f64 {
     if (covered..=covered + 2.0 * error).contains(&ms) {
         covered.max(0.0)

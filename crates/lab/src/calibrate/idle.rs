@@ -1,6 +1,7 @@
 //! Requests that found the drive idle: whether there are enough, and if not, what the others found.
 //!
-//! Of a request that waited in the drive nobody can say what it waited for, so most estimates need those that did not.
+//! Of a request that waited in the drive nobody can say what it waited for, so most estimates need
+//! those that did not.
 
 use super::CalibrateError;
 use super::samples::Samples;

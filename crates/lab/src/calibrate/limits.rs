@@ -1,13 +1,17 @@
-//! A capped volume from measured times: its latency where nothing waits, and the rates at which it made requests wait.
+//! A capped volume from measured times: its latency where nothing waits, and the rates at which it
+//! made requests wait.
 //!
-//! A trace shows a limit only if it was reached: then latencies rise, and the rate stays the same whatever is asked for. So of
-//! all seconds those count in which latencies rose (*busy* ones), and those of them in which a rate is near the highest seen. Where
-//! sizes vary, one of the two rates stays the same and the other one does not: a limit binds if there are busy seconds that are
-//! near the highest of its rate and not near that of the other. Where both go together all the time, nobody can tell which one is
-//! the limit: then it is set for the rate that volumes of that size of request are sold with, and the output says so.
-//! Credits cannot be told from a trace that does not both spend and earn them: none are assumed, and that is said.
+//! A trace shows a limit only if it was reached: then latencies rise, and the rate stays the same
+//! whatever is asked for. So of all seconds those count in which latencies rose (*busy* ones), and
+//! those of them in which a rate is near the highest seen. Where sizes vary, one of the two rates
+//! stays the same and the other one does not: a limit binds if there are busy seconds that are near
+//! the highest of its rate and not near that of the other. Where both go together all the time,
+//! nobody can tell which one is the limit: then it is set for the rate that volumes of that size of
+//! request are sold with, and the output says so. Credits cannot be told from a trace that does not
+//! both spend and earn them: none are assumed, and that is said.
 //!
-//! The rate of a second needs all of its requests, so whole seconds of completions are fitted to or judge.
+//! The rate of a second needs all of its requests, so whole seconds of completions are fitted to or
+//! judge.
 
 use std::collections::BTreeMap;
 
@@ -30,8 +34,9 @@ const NO_LIMIT: f64 = 1e8;
 const RISE_MIN: f64 = 2.0;
 /// A rate that is this share of the highest is near it.
 const NEAR_SHARE: f64 = 0.95;
-/// Mean size from which on a rate that may be of either kind is taken for one of bytes: limits that are sold together meet there
-/// (Amazon EBS gp3: 3,000 IOPS and 125 MiB/s; Azure P30: 5,000 IOPS and 200 MB/s).
+/// Mean size from which on a rate that may be of either kind is taken for one of bytes: limits that
+/// are sold together meet there (Amazon EBS gp3: 3,000 IOPS and 125 MiB/s; Azure P30: 5,000 IOPS
+/// and 200 MB/s).
 const EITHER_KIB: f64 = 40.0;
 
 /// Fits the limits to the samples' fitted half.

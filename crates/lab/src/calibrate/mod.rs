@@ -1,5 +1,5 @@
-//! A drive like one's own: from requests with latencies to a drive's file, with the uncertainty of each parameter and the
-//! goodness of the whole.
+//! A drive like one's own: from requests with latencies to a drive's file, with the uncertainty of
+//! each parameter and the goodness of the whole.
 //!
 //! ```text
 //! trace or probe -> samples -> rotation -> electronics -> zones -> seek curve, head switch, settle -> drive's file
@@ -8,9 +8,10 @@
 //!                            \-> the other half of the samples -> replay.rs -> fit.rs: demerit
 //! ```
 //!
-//! What the requests do not tell is taken from a named base drive, and each such parameter says so. Nothing is made up: a device
-//! where nothing turns is refused as a disk, and the error names the kinds of drives that fit it.
-//! Why these estimators, and what can be identified at all: `docs/design/0012-calibrate.md`.
+//! What the requests do not tell is taken from a named base drive, and each such parameter says so.
+//! Nothing is made up: a device where nothing turns is refused as a disk, and the error names the
+//! kinds of drives that fit it. Why these estimators, and what can be identified at all:
+//! `docs/design/0012-calibrate.md`.
 
 mod buffer;
 mod electronics;
@@ -63,8 +64,8 @@ pub enum Target {
 pub struct How {
     /// What to make.
     pub target: Target,
-    /// Name and text of the drive that fills in what the requests do not tell; the smallest disk of the catalog that holds the
-    /// addresses if none.
+    /// Name and text of the drive that fills in what the requests do not tell; the smallest disk of
+    /// the catalog that holds the addresses if none.
     pub base: Option<(String, String)>,
     /// Blocks of the drive; those of the base if none.
     pub capacity: Option<u64>,
@@ -179,7 +180,8 @@ pub struct Calibration {
     pub fit: Fit,
     /// The drive's file, which `--drive` takes.
     pub drive: String,
-    /// Moves that the seek curve was fitted to: cylinders and milliseconds of move and wait. Of disks only.
+    /// Moves that the seek curve was fitted to: cylinders and milliseconds of move and wait. Of
+    /// disks only.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub moves: Vec<(u32, f64)>,
 }
@@ -251,7 +253,8 @@ fn highest(samples: &Samples) -> u64 {
     samples.all.iter().map(Sample::end).max().unwrap_or(0)
 }
 
-/// The base drive: the named one, or the smallest disk of the catalog that tells its year and holds what was addressed.
+/// The base drive: the named one, or the smallest disk of the catalog that tells its year and holds
+/// what was addressed.
 fn base(samples: &Samples, how: &How) -> Result<(String, Parameters), CalibrateError> {
     let disk = |name: &str, text: &str| {
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {

@@ -26,7 +26,8 @@ pub(super) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Coefficients that bring `sum(c * x)` closest to y in the sense of least squares; none if the columns do not tell them.
+/// Coefficients that bring `sum(c * x)` closest to y in the sense of least squares; none if the
+/// columns do not tell them.
 pub(super) fn least_squares<const N: usize>(rows: &[([f64; N], f64)]) -> Option<[f64; N]> {
     // The normal equations, solved by elimination with pivots: N is 2 or 3.
     let mut left = [[0.0; N]; N];

@@ -1,10 +1,11 @@
 //! Whether single requests are ordered as measured: long moves take long.
 //!
-//! The latencies of long moves correlate with the time that the arm of the model needs for them, the measured ones and the
-//! model's own. The ratio of the two correlations is 1 of a drive that is modelled well, and 0 of a shuffled trace, apart from chance:
-//! the standard error of a correlation `r` of `n` pairs is `(1 - r^2) / sqrt(n)`. Reads and writes are taken apart, since
-//! a drive may acknowledge writes before it moves; the direction that tells more is taken. Where chance alone could make a shuffled trace
-//! look right, or what is right look shuffled, nothing is claimed.
+//! The latencies of long moves correlate with the time that the arm of the model needs for them,
+//! the measured ones and the model's own. The ratio of the two correlations is 1 of a drive that is
+//! modelled well, and 0 of a shuffled trace, apart from chance: the standard error of a correlation
+//! `r` of `n` pairs is `(1 - r^2) / sqrt(n)`. Reads and writes are taken apart, since a drive may
+//! acknowledge writes before it moves; the direction that tells more is taken. Where chance alone
+//! could make a shuffled trace look right, or what is right look shuffled, nothing is claimed.
 
 use nearslot_core::drive::hdd::HddBlueprint;
 use nearslot_core::op::Op;
@@ -38,12 +39,14 @@ pub(super) enum Followed {
 
 /// Least ratio of the measured correlation with the moves to the model's own.
 pub(super) const SHARE_MIN: f64 = 0.75;
-/// Widest half of an interval that tells anything: a shuffled trace then stays below `SHARE_MIN` in 99 of 100 cases.
+/// Widest half of an interval that tells anything: a shuffled trace then stays below `SHARE_MIN` in
+/// 99 of 100 cases.
 const PLUS_MINUS_MAX: f64 = 0.6;
 /// Pairs without which the standard error is none.
 const PAIRS_MIN: usize = 30;
 
-/// Judges the order of the samples that nothing was fitted to; `model` are the model's latencies of all.
+/// Judges the order of the samples that nothing was fitted to; `model` are the model's latencies of
+/// all.
 pub(super) fn find(blueprint: &HddBlueprint, samples: &[Sample], model: &[f64]) -> Followed {
     let accesses = alone(samples);
     let of = |op: Op, name: &'static str| {
@@ -108,7 +111,8 @@ fn told(rows: &[[f64; 3]], of: &'static str) -> Option<Order> {
     };
     let (measured, own) = (with(1), with(2));
     let error = |r: f64| (1.0 - r * r) / libm::sqrt(rows.len() as f64);
-    // A model whose own latencies hardly depend on the moves tells nothing; nor does what is no number.
+    // A model whose own latencies hardly depend on the moves tells nothing; nor does what is no
+    // number.
     if own.is_nan() || own < 3.0 * error(own) {
         return None;
     }

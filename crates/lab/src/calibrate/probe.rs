@@ -1,12 +1,16 @@
-//! Timing reads of a file or device that is there, to calibrate by: read only, bounded in number and time.
+//! Timing reads of a file or device that is there, to calibrate by: read only, bounded in number
+//! and time.
 //!
-//! The load is made for the estimators. Most reads go to random places, which tells rotation and seek curve; of random places few are far
-//! apart, so some reads come in pairs whose distance is drawn from all distances alike, which tells the far end of the curve; every few go
-//! to a place that was read some reads ago, which tells the rotation exactly; some go back by a few tracks, which tells the head switch. Pauses and
-//! reads right behind the one before, of two lengths, tell read-ahead, overheads and bus. Streams at places over the whole range tell the
-//! zones. Nothing is ever written: the file is opened for reading alone, past the page cache (`O_DIRECT`).
+//! The load is made for the estimators. Most reads go to random places, which tells rotation and
+//! seek curve; of random places few are far apart, so some reads come in pairs whose distance is
+//! drawn from all distances alike, which tells the far end of the curve; every few go to a place
+//! that was read some reads ago, which tells the rotation exactly; some go back by a few tracks,
+//! which tells the head switch. Pauses and reads right behind the one before, of two lengths, tell
+//! read-ahead, overheads and bus. Streams at places over the whole range tell the zones. Nothing is
+//! ever written: the file is opened for reading alone, past the page cache (`O_DIRECT`).
 //!
-//! The load does not know what it runs on: [`Reads`] is a real file, or a model in virtual time, by which tests recover drives.
+//! The load does not know what it runs on: [`Reads`] is a real file, or a model in virtual time, by
+//! which tests recover drives.
 
 use std::fs::File;
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
@@ -65,7 +69,8 @@ impl Default for Bounds {
     }
 }
 
-/// Blocks of a short read, of a longer one that the buffer may answer, and of one of a stream: 4, 32 and 256 KiB.
+/// Blocks of a short read, of a longer one that the buffer may answer, and of one of a stream: 4,
+/// 32 and 256 KiB.
 const SHORT: u64 = 8;
 const MIDDLE: u64 = 64;
 const LONG: u64 = 512;
@@ -75,7 +80,8 @@ const STREAM_READS: u64 = 40;
 /// The least range that tells anything: 64 MiB.
 const BLOCKS_MIN: u64 = 131_072;
 
-/// Times reads over so many blocks. The same seed reads the same places. Where `control` says stop, it ends early with what was timed.
+/// Times reads over so many blocks. The same seed reads the same places. Where `control` says stop,
+/// it ends early with what was timed.
 ///
 /// # Errors
 /// The range is too small, a read fails, or too few were timed.

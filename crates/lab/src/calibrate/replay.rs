@@ -1,8 +1,10 @@
-//! The measured requests once more, on a model: each as long after the completion that it followed as it was measured.
+//! The measured requests once more, on a model: each as long after the completion that it followed
+//! as it was measured.
 //!
-//! A request was issued some time after the last completion before it; the model issues it that long after the same request's
-//! completion on the model. So a slower model slows down the load as a slower drive would. Requests wait in the
-//! order of issue; the model serves one at a time and is told how many are outstanding.
+//! A request was issued some time after the last completion before it; the model issues it that
+//! long after the same request's completion on the model. So a slower model slows down the load as
+//! a slower drive would. Requests wait in the order of issue; the model serves one at a time and is
+//! told how many are outstanding.
 
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
@@ -16,7 +18,8 @@ use nearslot_core::units::{Blocks, Instant, Pba};
 use super::samples::Sample;
 use crate::alone;
 
-/// After which request each was issued, and how long after its completion; those before any completion, after how long.
+/// After which request each was issued, and how long after its completion; those before any
+/// completion, after how long.
 fn causes(samples: &[Sample]) -> Vec<(Option<usize>, u64)> {
     let mut running: BTreeSet<(u64, usize)> = BTreeSet::new();
     let mut last: Option<(u64, usize)> = None;
@@ -66,8 +69,8 @@ pub(super) fn latencies_ms(drive: &mut dyn Drive, samples: &[Sample]) -> Vec<f64
     latencies
 }
 
-/// Requests that are to be served: by time of issue, and then by number. What is counted as waiting is moved once, so that
-/// counting costs the same whether ten or a million wait.
+/// Requests that are to be served: by time of issue, and then by number. What is counted as waiting
+/// is moved once, so that counting costs the same whether ten or a million wait.
 #[derive(Default)]
 struct Queue {
     /// Issued by the last instant that was asked about.

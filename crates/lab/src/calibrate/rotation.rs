@@ -1,12 +1,14 @@
 //! Whether something turns, and how fast.
 //!
-//! After a long move the platter stands anywhere, so the latency is a sum of two parts: one that depends on the distance, and a wait
-//! that is uniform between nothing and one turn. The first is fitted as `a + b sqrt(distance) + c distance + d length`; what is left must
-//! depend on the distance, be as flat as a uniform distribution, and its width is the turn, to a few percent.
+//! After a long move the platter stands anywhere, so the latency is a sum of two parts: one that
+//! depends on the distance, and a wait that is uniform between nothing and one turn. The first is
+//! fitted as `a + b sqrt(distance) + c distance + d length`; what is left must depend on the
+//! distance, be as flat as a uniform distribution, and its width is the turn, to a few percent.
 //!
-//! Where blocks were accessed again, the turn is known far better: the same block passes under the heads once a turn, so the
-//! times between the ends of such accesses are whole numbers of turns. The frequency that puts the most of them in phase, within
-//! a quarter of what the width says, is the rotation (a periodogram; Worthington, Ganger, Patt and Wilkes, "On-line extraction of SCSI
+//! Where blocks were accessed again, the turn is known far better: the same block passes under the
+//! heads once a turn, so the times between the ends of such accesses are whole numbers of turns.
+//! The frequency that puts the most of them in phase, within a quarter of what the width says, is
+//! the rotation (a periodogram; Worthington, Ganger, Patt and Wilkes, "On-line extraction of SCSI
 //! disk drive parameters", SIGMETRICS 1995, find it from rereads too).
 
 use std::f64::consts::TAU;
@@ -43,15 +45,15 @@ const FAR_MIN: usize = 100;
 const TURN_MS: (f64, f64) = (2.5, 25.0);
 /// Least correlation of latency and distance of a disk.
 const CORRELATION_MIN: f64 = 0.2;
-/// Edges of the distribution are blurred by what the terms do not hold, such as zones: on the two measured drives of DiskSim the
-/// width is 2 and 6 % too large.
+/// Edges of the distribution are blurred by what the terms do not hold, such as zones: on the two
+/// measured drives of DiskSim the width is 2 and 6 % too large.
 const EDGE_SHARE: f64 = 0.03;
-/// Spread of the middle half, as share of that of the middle nine tenths: 0.556 of a uniform distribution, 0.41 of a
-/// normal one, 0.37 of an exponential one.
+/// Spread of the middle half, as share of that of the middle nine tenths: 0.556 of a uniform
+/// distribution, 0.41 of a normal one, 0.37 of an exponential one.
 const FLATNESS_MIN: f64 = 0.48;
 
-/// Finds the rotation, or says why there seems to be none. `capacity` is in blocks; `slow` says of an access that the
-/// medium had to be reached.
+/// Finds the rotation, or says why there seems to be none. `capacity` is in blocks; `slow` says of
+/// an access that the medium had to be reached.
 pub(super) fn find(
     accesses: &[Access],
     capacity: u64,
@@ -172,8 +174,8 @@ fn by_rereads(
     })
 }
 
-/// The mean cosine and the frequency, in turns a millisecond, that puts the most of these times in phase; none if another one
-/// does nearly as well.
+/// The mean cosine and the frequency, in turns a millisecond, that puts the most of these times in
+/// phase; none if another one does nearly as well.
 fn peak(apart_ms: &[f64], low: f64, high: f64) -> Option<(f64, f64)> {
     let longest = apart_ms.iter().copied().fold(0.0, f64::max);
     let in_phase = |frequency: f64| {
@@ -267,7 +269,8 @@ mod tests {
         apart_ms.iter().enumerate().flat_map(pair).collect()
     }
 
-    /// The rotation from so many pairs, whose times apart scatter about whole turns by `scatter` turns.
+    /// The rotation from so many pairs, whose times apart scatter about whole turns by `scatter`
+    /// turns.
     fn found(count: usize, scatter: f64) -> Option<Rotation> {
         let mut rng = Rng::stream(11, "rereads");
         let apart: Vec<f64> = (0..count)
@@ -293,7 +296,8 @@ mod tests {
             (well.turn_ms - TURN_MS).abs() <= 3.0 * well.error_ms,
             "{well:?}"
         );
-        // Their best frequency has a score near 0.3: no other one comes near, but a disk's has 0.4 or more.
+        // Their best frequency has a score near 0.3: no other one comes near, but a disk's has 0.4
+        // or more.
         assert!(found(300, 0.75).is_none());
         // A score near 0.5 is too little for so few pairs.
         assert!(found(40, 0.62).is_none());

@@ -1,12 +1,14 @@
 //! What calibration works on: reads and writes with the time of their issue and their latency.
 //!
-//! A record's latency is its service time (issue to completion) where the trace tells that, else its response time, which
-//! then counts from its arrival. How many commands were outstanding at an issue is counted from these. A request that is no sample (a
-//! flush, one whose time is not told) keeps the drive busy too, nobody knows for how long: it counts as outstanding until
-//! a sample issued after it has completed.
+//! A record's latency is its service time (issue to completion) where the trace tells that, else
+//! its response time, which then counts from its arrival. How many commands were outstanding at an
+//! issue is counted from these. A request that is no sample (a flush, one whose time is not told)
+//! keeps the drive busy too, nobody knows for how long: it counts as outstanding until a sample
+//! issued after it has completed.
 //!
-//! A trace may be of any length, the samples kept of it are not: beyond [`SAMPLES_MAX`] every second stretch of [`STRETCH`] records is
-//! dropped, and again whenever they are too many, so that what is kept lies evenly over the whole trace.
+//! A trace may be of any length, the samples kept of it are not: beyond [`SAMPLES_MAX`] every
+//! second stretch of [`STRETCH`] records is dropped, and again whenever they are too many, so that
+//! what is kept lies evenly over the whole trace.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -82,7 +84,8 @@ pub struct Samples {
     pub dropped: u64,
     /// Devices that timed requests went to, by their numbers in the trace.
     pub devices: BTreeSet<u32>,
-    /// When requests arrived that are no samples; after a stretch that was dropped, one for the stretch.
+    /// When requests arrived that are no samples; after a stretch that was dropped, one for the
+    /// stretch.
     others: Vec<u64>,
     thinned: Thinned,
 }
@@ -203,7 +206,8 @@ impl Samples {
         self.others.extend(u64::try_from(record.ts).ok());
     }
 
-    /// What was taken from this sample on belongs to a part that is not kept: of that, only its last arrival is.
+    /// What was taken from this sample on belongs to a part that is not kept: of that, only its
+    /// last arrival is.
     fn leave_out(&mut self, samples: usize) {
         let part = self.thinned.parts.last().expect("a part has begun");
         self.dropped += (self.all.len() - samples) as u64;
@@ -272,7 +276,8 @@ fn timed(record: &Record) -> Option<(u64, u64)> {
     }
 }
 
-/// Sorts by issue and counts what is outstanding at each. `others` are the arrivals of requests that are no samples.
+/// Sorts by issue and counts what is outstanding at each. `others` are the arrivals of requests
+/// that are no samples.
 fn count_outstanding(samples: &mut [Sample], others: &[u64]) {
     samples.sort_by_key(|sample| sample.issued);
     let mut running: BinaryHeap<Reverse<u64>> = BinaryHeap::new();
@@ -292,12 +297,12 @@ fn count_outstanding(samples: &mut [Sample], others: &[u64]) {
     }
 }
 
-/// Requests that stand together on one side of the split into two halves: long enough that most have their predecessor
-/// on the same side.
+/// Requests that stand together on one side of the split into two halves: long enough that most
+/// have their predecessor on the same side.
 const CHUNK: usize = 64;
 
-/// Whether a request is one of those that parameters are fitted to; the others judge the fit. Chunks go to either side at random,
-/// since loads have periods of their own.
+/// Whether a request is one of those that parameters are fitted to; the others judge the fit.
+/// Chunks go to either side at random, since loads have periods of their own.
 pub fn fitted(index: usize) -> bool {
     mix((index / CHUNK) as u64).is_multiple_of(2)
 }
@@ -307,13 +312,14 @@ pub fn fitted(index: usize) -> bool {
 pub(super) enum Split {
     /// Chunks of requests.
     Chunks,
-    /// Seconds of completions: the rate of a second needs all requests of it. Of two in a row one is drawn for either side, so that
-    /// neither is without any.
+    /// Seconds of completions: the rate of a second needs all requests of it. Of two in a row one
+    /// is drawn for either side, so that neither is without any.
     Seconds,
 }
 
 impl Split {
-    /// Whether the request of this place in the order of issue is one of those that parameters are fitted to.
+    /// Whether the request of this place in the order of issue is one of those that parameters are
+    /// fitted to.
     pub(super) fn fitted(self, index: usize, sample: &Sample) -> bool {
         match self {
             Split::Chunks => fitted(index),
@@ -328,7 +334,8 @@ impl Split {
 /// A second, which rates are counted in.
 pub(super) const SECOND_NS: u64 = 1_000_000_000;
 
-/// A request that found the drive idle, and the one that completed last before it: there the arm was left.
+/// A request that found the drive idle, and the one that completed last before it: there the arm
+/// was left.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
     /// Place in the order of issue.

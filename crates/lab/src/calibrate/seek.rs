@@ -1,12 +1,14 @@
 //! How long the arm moves, from what is left of latencies when overhead and transfer are taken off.
 //!
-//! That is the move and a wait that is uniform between nothing and a turn. In groups of accesses over similar distances the middle
-//! between the 5 % and the 95 % quantile, less half a turn, is the move: it knows both edges of the uniform
-//! distribution, its error is 0.15 turns by the square root of the number, half of the mean's. Within a group the slope is
-//! taken off first: a curve `a + b sqrt(distance) + c distance` through all (Ruemmler and Wilkes 1994 have such a curve).
+//! That is the move and a wait that is uniform between nothing and a turn. In groups of accesses
+//! over similar distances the middle between the 5 % and the 95 % quantile, less half a turn, is
+//! the move: it knows both edges of the uniform distribution, its error is 0.15 turns by the square
+//! root of the number, half of the mean's. Within a group the slope is taken off first: a curve `a
+//! + b sqrt(distance) + c distance` through all (Ruemmler and Wilkes 1994 have such a curve).
 //!
-//! Beyond the last group the curve is extrapolated by that curve. Longer moves do not take less time, and the curves of arms bend downwards: so
-//! the truth lies between the time of the last group and the line from the group at half of its distance through it.
+//! Beyond the last group the curve is extrapolated by that curve. Longer moves do not take less
+//! time, and the curves of arms bend downwards: so the truth lies between the time of the last
+//! group and the line from the group at half of its distance through it.
 
 use super::estimate::Doubt;
 use super::numbers::{least_squares, quantile, sorted};
@@ -25,7 +27,8 @@ pub(super) struct Move {
 pub(super) struct Curve {
     /// Cylinders and milliseconds, from a distance of 1 to the last cylinder.
     pub(super) points: Vec<(u32, f64)>,
-    /// Distances of the first and the last group of moves: what is shorter or longer is extrapolated.
+    /// Distances of the first and the last group of moves: what is shorter or longer is
+    /// extrapolated.
     pub(super) measured: (u32, u32),
     /// The largest standard error of a point.
     pub(super) error_ms: f64,
@@ -75,7 +78,8 @@ pub(super) fn at_distance(points: &[(u32, f64)], distance: u32) -> f64 {
     t1 + (f64::from(distance) - f64::from(d1)) / f64::from(d2 - d1) * (t2 - t1)
 }
 
-/// Groups by the square root of the distance, so that short moves, where the curve is steep, have groups of their own.
+/// Groups by the square root of the distance, so that short moves, where the curve is steep, have
+/// groups of their own.
 const GROUPS: usize = 24;
 /// Accesses that a group must have: their 5 % quantile is one of them.
 pub(super) const GROUP_MIN: usize = 25;
@@ -187,7 +191,8 @@ fn groups(moves: &[Move], cylinders: u32) -> Vec<&[Move]> {
     cuts.windows(2).map(|cut| &moves[cut[0]..cut[1]]).collect()
 }
 
-/// Makes times rise with distance: neighbours out of order take their mean (pool adjacent violators). Distances differ.
+/// Makes times rise with distance: neighbours out of order take their mean (pool adjacent
+/// violators). Distances differ.
 fn rising(points: Vec<(u32, f64)>) -> Vec<(u32, f64)> {
     let mut pools: Vec<(Vec<u32>, f64)> = Vec::new();
     for (distance, ms) in points {

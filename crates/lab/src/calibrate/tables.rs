@@ -1,7 +1,9 @@
-//! An empirical drive from measured times: a table of quantiles for each direction, size and number outstanding.
+//! An empirical drive from measured times: a table of quantiles for each direction, size and number
+//! outstanding.
 //!
-//! Sizes and numbers outstanding are classed by powers of two. A class with fewer than [`BIN_MIN`] fitted times joins the next
-//! larger one of its kind, the last one the one before: a quantile at 1 % then has a time below it.
+//! Sizes and numbers outstanding are classed by powers of two. A class with fewer than [`BIN_MIN`]
+//! fitted times joins the next larger one of its kind, the last one the one before: a quantile at 1
+//! % then has a time below it.
 
 use nearslot_core::drive::empirical::{Bin, Direction, EmpiricalParameters};
 use nearslot_core::op::Op;
@@ -105,7 +107,8 @@ fn note(bin: &Bin, finding: &mut Finding) {
         Direction::Write => "writes",
         Direction::Any => "reads and writes",
     };
-    // The median lies between the ranks n/2 -+ sqrt(n)/2, to one standard error; the density from the middle fifth.
+    // The median lies between the ranks n/2 -+ sqrt(n)/2, to one standard error; the density from
+    // the middle fifth.
     let error = (at(0.6) - at(0.4)) / 0.2 * 0.5 / libm::sqrt(bin.samples as f64);
     finding.measured(
         &format!(

@@ -1,8 +1,9 @@
 //! Sectors per track, from the rate of sequential reads at different addresses.
 //!
-//! A stream that goes on from track to track needs a turn for the sectors of a track, and the skew besides. So the sectors on a track
-//! are `rate * turn * (1 + skew)`. Rates that do not fall from the outer addresses to the inner ones are those of the bus or of
-//! the host, and tell nothing of the medium.
+//! A stream that goes on from track to track needs a turn for the sectors of a track, and the skew
+//! besides. So the sectors on a track are `rate * turn * (1 + skew)`. Rates that do not fall from
+//! the outer addresses to the inner ones are those of the bus or of the host, and tell nothing of
+//! the medium.
 
 use nearslot_core::drive::hdd::Parameters;
 use nearslot_core::op::Op;
@@ -48,8 +49,8 @@ fn zone_of(ends: &[f64], at: f64) -> usize {
     ends.partition_point(|end| *end <= at).min(ends.len() - 1)
 }
 
-/// The streams that are long enough. A stream is on the side of its first request: cut at every change of
-/// sides, few would be long enough.
+/// The streams that are long enough. A stream is on the side of its first request: cut at every
+/// change of sides, few would be long enough.
 fn streams(accesses: &[Access], capacity: u64) -> Vec<Stream> {
     let goes_on = |access: &Access| {
         let reads = [access.before.op, access.sample.op] == [Op::Read, Op::Read];
@@ -131,7 +132,8 @@ fn by_zone(found: &[Stream], base: &Parameters, turn_ms: f64) -> Sectors {
             median(inside.map(|stream| sectors(zone, stream.rate)))
         })
         .collect();
-    // Too many zones to have a stream each: where there is none, a smooth curve through all streams.
+    // Too many zones to have a stream each: where there is none, a smooth curve through all
+    // streams.
     let all = found.iter();
     let curve = smooth(all.map(|stream| (stream.at, sectors(zone_of(stream.at), stream.rate))));
     let middle = |zone: usize| {
@@ -160,8 +162,9 @@ fn by_zone(found: &[Stream], base: &Parameters, turn_ms: f64) -> Sectors {
     }
 }
 
-/// How far off a rate is as a stream begins and ends within tracks: it meets up to one skew more or less than its blocks make
-/// tracks, with a triangular distribution. Streams of a probe begin alike, so that more of them do not help.
+/// How far off a rate is as a stream begins and ends within tracks: it meets up to one skew more or
+/// less than its blocks make tracks, with a triangular distribution. Streams of a probe begin
+/// alike, so that more of them do not help.
 fn by_cut(found: &[Stream], base: &Parameters, turn_ms: f64) -> f64 {
     let ends = zone_ends(base);
     let cuts = found.iter().map(|stream| {

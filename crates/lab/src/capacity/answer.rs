@@ -1,4 +1,5 @@
-//! What a run says of an objective: whether it holds by its estimate, and by either end of its 95 % interval.
+//! What a run says of an objective: whether it holds by its estimate, and by either end of its 95 %
+//! interval.
 
 use crate::measure::Estimate;
 use crate::objective::Objective;
@@ -29,8 +30,8 @@ impl Answer {
         possibly: false,
     };
 
-    /// What an estimate with its interval says; nothing surely holds where the interval has no upper end, and nothing surely fails
-    /// where there is none.
+    /// What an estimate with its interval says; nothing surely holds where the interval has no
+    /// upper end, and nothing surely fails where there is none.
     pub(super) fn of(objective: &Objective, estimate: &Estimate) -> Answer {
         let limit_ms = objective.limit_ms;
         Answer {

@@ -1,9 +1,13 @@
-//! Along what a capacity is looked for, and the settings that are tried there, from the easiest to the hardest.
+//! Along what a capacity is looked for, and the settings that are tried there, from the easiest to
+//! the hardest.
 //!
-//! - `speed` of a replay, and `rate` of a synthetic load: powers of 1 + resolution, so that the recorded speed is one of them;
-//! - `depth` of a closed loop, and `drives` of an array: whole numbers, each at first, then as far apart as the resolution says.
+//! - `speed` of a replay, and `rate` of a synthetic load: powers of 1 + resolution, so that the
+//!   recorded speed is one of them;
+//! - `depth` of a closed loop, and `drives` of an array: whole numbers, each at first, then as far
+//!   apart as the resolution says.
 //!
-//! Fewer drives are harder. A placement takes drives in multiples of its copies or arrays, and its spares beside these; `linear`, which is one drive, is striped.
+//! Fewer drives are harder. A placement takes drives in multiples of its copies or arrays, and its
+//! spares beside these; `linear`, which is one drive, is striped.
 
 use nearslot_core::config::PartConfig;
 use nearslot_core::contract::Placement;
@@ -124,7 +128,8 @@ impl Find {
 /// The knob of workloads that say how many requests they make.
 const COUNT: &str = "requests";
 
-/// Whether it is known how many requests a load makes. Where that hangs on the answers, each setting has other requests, and no run can be held against another.
+/// Whether it is known how many requests a load makes. Where that hangs on the answers, each
+/// setting has other requests, and no run can be held against another.
 fn check_counted(scenario: &Scenario) -> Result<(), ConfigError> {
     match &scenario.load {
         Load::Workload(part) if !workload::has_knob(part, COUNT) => {
@@ -267,7 +272,8 @@ fn slowest_rate(load: &Load, requests: u64) -> f64 {
     workload::slowest_rate_rps(requests, batch.unwrap_or(workload::BATCH_DEFAULT))
 }
 
-/// Powers of 1 + `resolution` in a range, each rounded to the digits that tell neighbours apart: it is printed as it is run.
+/// Powers of 1 + `resolution` in a range, each rounded to the digits that tell neighbours apart: it
+/// is printed as it is run.
 fn powers((least, most): (f64, f64), resolution: f64) -> Vec<f64> {
     let step = libm::log1p(resolution);
     let index = |value: f64| libm::log(value) / step;
@@ -297,7 +303,8 @@ fn whole((least, most): (u64, u64), unit: u64, resolution: f64) -> Vec<f64> {
     values
 }
 
-/// The same points, with the fewest drives that their placements take where these refuse as many as they have if not told. How many is what is looked for.
+/// The same points, with the fewest drives that their placements take where these refuse as many as
+/// they have if not told. How many is what is looked for.
 pub(super) fn with_enough(points: &[Point], find: Find) -> Result<Vec<Point>, ConfigError> {
     let mut points = points.to_vec();
     if find == Find::Drives {
@@ -413,7 +420,8 @@ fn drives(point: &Point, trace: Option<&LoadedTrace>, resolution: f64) -> Result
     }
 }
 
-/// Leaves the numbers of drives that cannot be had, as the placement has no room for so many of these.
+/// Leaves the numbers of drives that cannot be had, as the placement has no room for so many of
+/// these.
 ///
 /// # Errors
 /// Not even the fewest can be had.
@@ -652,7 +660,8 @@ mod tests {
         }
     }
 
-    /// 14 columns of 20 TB are all that is numbered beside 12 copies of each chunk, and three beside 14.
+    /// 14 columns of 20 TB are all that is numbered beside 12 copies of each chunk, and three
+    /// beside 14.
     #[test]
     fn drives_that_a_placement_has_no_room_for_are_left_out() {
         for (copies, most) in [(12, 168), (14, 42)] {

@@ -116,8 +116,9 @@ impl Choice {
         Ok(())
     }
 
-    /// How often drives came round with what they do by themselves, if that was too seldom. Then what is sure is looked for no more where no run tells it: the harder a setting
-    /// the shorter the run, and of more drives each writes less.
+    /// How often drives came round with what they do by themselves, if that was too seldom. Then
+    /// what is sure is looked for no more where no run tells it: the harder a setting the shorter
+    /// the run, and of more drives each writes less.
     fn too_seldom(&mut self, rounds: Option<f64>) -> Option<f64> {
         let rounds = rounds.filter(|rounds| *rounds < ROUNDS)?;
         self.search.leave_possibly();
@@ -127,8 +128,9 @@ impl Choice {
         Some(rounds)
     }
 
-    /// By how much a second the caches of drives fill, if that surely is more than these write. A load that waits for answers comes more slowly when they are full, and
-    /// drives that choose the order in which they write do so faster.
+    /// By how much a second the caches of drives fill, if that surely is more than these write. A
+    /// load that waits for answers comes more slowly when they are full, and drives that choose the
+    /// order in which they write do so faster.
     fn overfills(&self, filling: Option<Filling>) -> Option<f64> {
         let is_open = self.point.scenario.is_open();
         filling
@@ -287,7 +289,8 @@ impl From<Answer> for Outcome {
     }
 }
 
-/// Whether a run surely comes further from an objective that it misses than another under the same load, batch by batch.
+/// Whether a run surely comes further from an objective that it misses than another under the same
+/// load, batch by batch.
 fn misses_more(missed: &[Option<ByBatch>], other: &[ByBatch]) -> bool {
     missed.iter().zip(other).any(|(one, other)| {
         let Some(one) = one else {

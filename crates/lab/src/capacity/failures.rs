@@ -1,4 +1,5 @@
-//! Why a choice fails where it first does: which objective and by how much, or that the queue grows; and what limits it.
+//! Why a choice fails where it first does: which objective and by how much, or that the queue
+//! grows; and what limits it.
 
 use super::filling::why_it_grows;
 use super::names::{name, position};

@@ -1,10 +1,12 @@
-//! A capacity as a page: a figure for each objective, its statistic over the settings with the interval, and the limit as a line.
+//! A capacity as a page: a figure for each objective, its statistic over the settings with the
+//! interval, and the limit as a line.
 
 use super::{Capacity, Find, Reached, Tried, columns, names, setup, text, words};
 use crate::number::counted;
 use crate::report::figures::{Answer, Axis, FIGURES_SCHEMA, Figure, Figures, Line, Panel, Table};
 
-/// Values so many times the limit are drawn; settings that were tried far beyond would flatten the rest.
+/// Values so many times the limit are drawn; settings that were tried far beyond would flatten the
+/// rest.
 const TIMES_MAX: f64 = 3.0;
 
 /// What the page shows.

@@ -1,20 +1,27 @@
-//! What is said of runs that were too short for what their drives do: the caches had not yet written what they had answered, or flash had not collected often enough.
+//! What is said of runs that were too short for what their drives do: the caches had not yet
+//! written what they had answered, or flash had not collected often enough.
 //!
-//! An open load that fills caches is more than the drives can do: with more requests, when the write caches are full, the queue grows. A load that waits for answers comes more slowly then, and a disk
-//! that chooses the order in which it writes does so the faster the more it has, so nothing is sure of such a setting.
+//! An open load that fills caches is more than the drives can do: with more requests, when the
+//! write caches are full, the queue grows. A load that waits for answers comes more slowly then,
+//! and a disk that chooses the order in which it writes does so the faster the more it has, so
+//! nothing is sure of such a setting.
 //!
-//! Flash that collects what was overwritten is slower and faster by turns, as its planes move more or less before they erase a block: a round is over when each has
-//! collected one. All planes begin the first at the same time, and of a part of one round no interval tells what the next is like. So nothing is sure before there are [`ROUNDS`].
+//! Flash that collects what was overwritten is slower and faster by turns, as its planes move more
+//! or less before they erase a block: a round is over when each has collected one. All planes begin
+//! the first at the same time, and of a part of one round no interval tells what the next is like.
+//! So nothing is sure before there are [`ROUNDS`].
 
 use super::names::{name, position};
 use super::{Capacity, Reached, Tried};
 use crate::measure::Filling;
 use crate::number::{grouped, number};
 
-/// How often drives have to come round with what they do by themselves, so that a run tells what they are like: the second round tells whether the first was like others.
+/// How often drives have to come round with what they do by themselves, so that a run tells what
+/// they are like: the second round tells whether the first was like others.
 pub(super) const ROUNDS: f64 = 2.0;
 
-/// Why all objectives fail at a setting under an open load: the queue grows, or what hides that it would.
+/// Why all objectives fail at a setting under an open load: the queue grows, or what hides that it
+/// would.
 pub(super) fn why_it_grows(tried: &Tried) -> String {
     match &tried.filling {
         None => {
@@ -27,7 +34,8 @@ pub(super) fn why_it_grows(tried: &Tried) -> String {
     }
 }
 
-/// For each choice of which the numbers that are told are those of write caches that hide the drives, or of a part of what flash does, that nothing is sure there.
+/// For each choice of which the numbers that are told are those of write caches that hide the
+/// drives, or of a part of what flash does, that nothing is sure there.
 pub(super) fn not_steady(capacity: &Capacity) -> Vec<String> {
     let told = |found: &Reached| {
         let tried = found.shown()?;

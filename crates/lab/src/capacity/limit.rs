@@ -1,11 +1,15 @@
-//! What keeps a choice from taking more: drives that are busy all the time, requests that wait for each other now and then, or
-//! single requests that take long.
+//! What keeps a choice from taking more: drives that are busy all the time, requests that wait for
+//! each other now and then, or single requests that take long.
 //!
-//! The drives are the limit if the queue grows at the easiest setting that fails, or if they are hardly ever idle at the hardest one that
-//! holds and can do no more. A drive that works on several commands at a time is hardly ever idle long before that, so with such drives an open load is held against what the
-//! drives can do by the estimate of [`ability`](crate::ability), and a closed one against what more in flight brings. Else there is time left, and what the objective is about decides: the same statistic of the waits and of the service times,
-//! each by itself, says which of the two makes it long. Where nothing holds, or where waits are the longer part only at the setting that
-//! fails, as behind a limit of I/Os a second, the easiest setting that fails is looked at instead.
+//! The drives are the limit if the queue grows at the easiest setting that fails, or if they are
+//! hardly ever idle at the hardest one that holds and can do no more. A drive that works on several
+//! commands at a time is hardly ever idle long before that, so with such drives an open load is
+//! held against what the drives can do by the estimate of [`ability`](crate::ability), and a closed
+//! one against what more in flight brings. Else there is time left, and what the objective is about
+//! decides: the same statistic of the waits and of the service times, each by itself, says which of
+//! the two makes it long. Where nothing holds, or where waits are the longer part only at the
+//! setting that fails, as behind a limit of I/Os a second, the easiest setting that fails is looked
+//! at instead.
 
 use serde::Serialize;
 
@@ -31,7 +35,8 @@ words! {
     }
 }
 
-/// Drives that have less than this of what is added in flight as throughput have no time left to speak of.
+/// Drives that have less than this of what is added in flight as throughput have no time left to
+/// speak of.
 const GAIN: f64 = 0.5;
 
 /// What keeps a choice from taking more, and what that is known by.
@@ -39,13 +44,15 @@ const GAIN: f64 = 0.5;
 pub struct Limit {
     /// In a word.
     pub by: LimitedBy,
-    /// The setting at which the rest was measured: the hardest that holds, or the easiest if none does.
+    /// The setting at which the rest was measured: the hardest that holds, or the easiest if none
+    /// does.
     pub at: f64,
     /// Share of the time that the drives were busy there.
     pub utilisation: f64,
     /// The same of the drive that was busiest, which limits a load that does not use all alike.
     pub utilisation_max: f64,
-    /// The same without what drives did in spare time, which gives way to requests: by this drives are the limit or not.
+    /// The same without what drives did in spare time, which gives way to requests: by this drives
+    /// are the limit or not.
     #[serde(skip)]
     without_spare_time: f64,
     /// Whether drives that are hardly ever idle can do more all the same.
@@ -90,7 +97,8 @@ impl Shares {
     }
 }
 
-/// Distributions of a run by class, of which an objective's own are taken: all requests, reads, writes.
+/// Distributions of a run by class, of which an objective's own are taken: all requests, reads,
+/// writes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Parts {
     responses: [Option<Times>; 3],
@@ -143,9 +151,11 @@ fn of(times: &[Option<Times>; 3], objective: &Objective) -> Option<f64> {
     }
 }
 
-/// What keeps a choice from taking more; `None` if it holds to the end, was not tried, or fails since so many requests do.
+/// What keeps a choice from taking more; `None` if it holds to the end, was not tried, or fails
+/// since so many requests do.
 ///
-/// `full` is the setting at which an open load is all that the drives can do, as far as that is known.
+/// `full` is the setting at which an open load is all that the drives can do, as far as that is
+/// known.
 pub(super) fn limit(
     found: &Reached,
     objectives: &[Objective],
@@ -178,7 +188,8 @@ pub(super) fn limit(
     let at_end = busy && do_no_more(found, seen, (find, full));
     let by = match parts {
         _ if failed.queue_growth_rps.is_some() => LimitedBy::Drives,
-        // Drives that are busy with a single request at a time are no limit to more of them if that one takes too long.
+        // Drives that are busy with a single request at a time are no limit to more of them if that
+        // one takes too long.
         Some((wait, service)) if service >= wait && !(at_end && holds.is_some()) => {
             LimitedBy::Service
         }
@@ -200,7 +211,8 @@ pub(super) fn limit(
     })
 }
 
-/// Whether drives that are busy can do hardly more than at this setting. Where nothing tells, those can that take several commands at a time.
+/// Whether drives that are busy can do hardly more than at this setting. Where nothing tells, those
+/// can that take several commands at a time.
 fn do_no_more(found: &Reached, seen: &Tried, (find, full): (Find, Option<f64>)) -> bool {
     match (find, full) {
         _ if takes_one(&found.config) => true,
@@ -211,8 +223,9 @@ fn do_no_more(found: &Reached, seen: &Tried, (find, full): (Find, Option<f64>)) 
     }
 }
 
-/// How much of what is added in flight comes back as throughput, by the deepest setting that was tried: 1 if twice the depth has twice the throughput, 0 if it
-/// has the same. `None` if no other depth was tried.
+/// How much of what is added in flight comes back as throughput, by the deepest setting that was
+/// tried: 1 if twice the depth has twice the throughput, 0 if it has the same. `None` if no other
+/// depth was tried.
 fn gain(tried: &[Tried], seen: &Tried) -> Option<f64> {
     let deepest = tried
         .iter()
@@ -255,7 +268,8 @@ pub(super) fn sentence(capacity: &Capacity, found: &Reached) -> Option<String> {
     Some(text + ".")
 }
 
-/// How busy the drives are; what the busiest one would be without what it does in spare time stands behind what is said of it.
+/// How busy the drives are; what the busiest one would be without what it does in spare time stands
+/// behind what is said of it.
 fn busy(limit: &Limit) -> String {
     let (all, most) = (percent(limit.utilisation), percent(limit.utilisation_max));
     let needed = percent(limit.without_spare_time);

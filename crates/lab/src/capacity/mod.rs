@@ -1,19 +1,22 @@
-//! How much a drive can take before an objective fails: the highest speed, rate or depth, or the fewest drives, at which
-//! `read p99 < 20 ms` still holds, for each choice.
+//! How much a drive can take before an objective fails: the highest speed, rate or depth, or the
+//! fewest drives, at which `read p99 < 20 ms` still holds, for each choice.
 //!
-//! All choices are searched at once, a round of runs at a time, with the same requests in every run of a setting (`axis`, `search`).
-//! A run says whether the objectives hold by its estimates, and by both ends of their 95 % intervals; so there are three boundaries:
-//! up to where they *surely* hold, up to where they hold by the estimates, and from where they *surely* fail. A growing queue is no
-//! answer in time, whatever the mean: there they fail. A run that surely misses an objective ends early (`gate`). A run that holds them,
-//! but of whose requests less than half is answered after its faults have begun, has not shown that they hold: the boundary is looked
-//! for below, and no comparison rests on it.
+//! All choices are searched at once, a round of runs at a time, with the same requests in every run
+//! of a setting (`axis`, `search`). A run says whether the objectives hold by its estimates, and by
+//! both ends of their 95 % intervals; so there are three boundaries: up to where they *surely*
+//! hold, up to where they hold by the estimates, and from where they *surely* fail. A growing queue
+//! is no answer in time, whatever the mean: there they fail. A run that surely misses an objective
+//! ends early (`gate`). A run that holds them, but of whose requests less than half is answered
+//! after its faults have begun, has not shown that they hold: the boundary is looked for below, and
+//! no comparison rests on it.
 //!
-//! One choice takes less than the best if it surely fails where the best surely holds. Otherwise that is decided by paired batches at the
-//! hardest setting that the best one holds: there both serve the same requests, and if the other one misses by more, it fails
-//! before the best one does.
+//! One choice takes less than the best if it surely fails where the best surely holds. Otherwise
+//! that is decided by paired batches at the hardest setting that the best one holds: there both
+//! serve the same requests, and if the other one misses by more, it fails before the best one does.
 //!
-//! Cost: four to fifteen runs a choice, some of them short; the number that was needed is told. Which settings are tried follows from
-//! the results alone, so neither the number of threads nor the clock changes anything.
+//! Cost: four to fifteen runs a choice, some of them short; the number that was needed is told.
+//! Which settings are tried follows from the results alone, so neither the number of threads nor
+//! the clock changes anything.
 
 mod answer;
 mod axis;
@@ -26,6 +29,8 @@ mod limit;
 mod names;
 mod search;
 mod setup;
+#[cfg(test)]
+mod tests;
 mod text;
 mod told;
 mod words;
@@ -71,8 +76,9 @@ pub const RESOLUTIONS: std::ops::RangeInclusive<f64> = 0.1..=50.0;
 /// Where an open load begins, as a share of what the drives can do.
 const BEGIN: f64 = 0.5;
 
-/// Share of the requests that has to come after all faults have begun, so that a run says what they do: then at most twice as many requests
-/// miss a percentile as may, and a mean is at most twice its limit, among those that met the faults.
+/// Share of the requests that has to come after all faults have begun, so that a run says what they
+/// do: then at most twice as many requests miss a percentile as may, and a mean is at most twice
+/// its limit, among those that met the faults.
 const SHOWN_FROM: f64 = 0.5;
 
 /// What is asked.
@@ -95,7 +101,8 @@ pub struct Capacity {
     pub schema: u32,
     /// Version of nearslot.
     pub version: String,
-    /// The build of nearslot: the commit that it was compiled from, `-changed` behind it if the source differed, or `unknown`.
+    /// The build of nearslot: the commit that it was compiled from, `-changed` behind it if the
+    /// source differed, or `unknown`.
     pub build: String,
     /// Seed of everything random.
     pub seed: u64,
@@ -143,8 +150,9 @@ pub struct Reached {
     pub fails: Option<f64>,
     /// The easiest at which they surely fail.
     pub surely_fails: Option<f64>,
-    /// The easiest at which they hold by their estimates in a run of which too little came after its faults began, if there is none below
-    /// at which they fail: what these faults do there is not known.
+    /// The easiest at which they hold by their estimates in a run of which too little came after
+    /// its faults began, if there is none below at which they fail: what these faults do there is
+    /// not known.
     #[serde(skip)]
     not_shown: Option<f64>,
     /// The easiest setting that could have been tried.
@@ -157,13 +165,13 @@ pub struct Reached {
     pub hardest_because: Option<String>,
     /// Whether the objectives held at a setting that is harder than one at which they failed.
     pub contradicted: bool,
-    /// Whether it takes less than the best; `None` for the best, where none holds, and for a choice that was not tried before an
-    /// interruption, or held as far as the best was tried.
+    /// Whether it takes less than the best; `None` for the best, where none holds, and for a choice
+    /// that was not tried before an interruption, or held as far as the best was tried.
     pub against_best: Option<Against>,
     /// What keeps it from taking more; `None` if it holds to the end, or was not tried.
     pub limit: Option<Limit>,
-    /// Everything in effect in the first run of the search, defaults spelled out; each setting in `tried` takes the place of the one
-    /// there.
+    /// Everything in effect in the first run of the search, defaults spelled out; each setting in
+    /// `tried` takes the place of the one there.
     pub config: serde_json::Value,
     /// Every setting that was tried, from the easiest to the hardest.
     pub tried: Vec<Tried>,
@@ -176,8 +184,9 @@ impl Reached {
         self.fails.is_none() && self.holds.is_some_and(holds)
     }
 
-    /// The easiest setting that was tried at which they hold by their estimates though too little of the run came after its faults began: where
-    /// nothing is known of harder ones, or nothing holds.
+    /// The easiest setting that was tried at which they hold by their estimates though too little
+    /// of the run came after its faults began: where nothing is known of harder ones, or nothing
+    /// holds.
     fn first_not_shown(&self) -> Option<&Tried> {
         let mut tried = self.tried.iter();
         match (self.not_shown, self.holds) {
@@ -187,7 +196,8 @@ impl Reached {
         }
     }
 
-    /// The setting whose numbers are told: the hardest that holds, or where none does the easiest that was tried.
+    /// The setting whose numbers are told: the hardest that holds, or where none does the easiest
+    /// that was tried.
     fn shown(&self) -> Option<&Tried> {
         let mut tried = self.tried.iter();
         match self.holds {
@@ -202,15 +212,16 @@ impl Reached {
 pub struct Against {
     /// What is known.
     pub word: Word,
-    /// The setting at which the batches of both were compared; `None` if that was not needed, as one surely fails where the
-    /// other surely holds, or not possible.
+    /// The setting at which the batches of both were compared; `None` if that was not needed, as
+    /// one surely fails where the other surely holds, or not possible.
     pub at: Option<f64>,
 }
 
 words! {
     /// Whether a choice takes less than another.
     Word {
-        /// It does: it surely fails where the other surely holds, or the interval of the difference excludes 0.
+        /// It does: it surely fails where the other surely holds, or the interval of the difference
+        /// excludes 0.
         Less = "less",
         /// Both hold up to the same setting.
         Same = "same",
@@ -230,8 +241,8 @@ words! {
         Fails = "fails",
         /// Not even by the favourable ends of the intervals.
         SurelyFails = "surely fails",
-        /// They hold by the estimates, but less than half of the requests was answered after all faults had begun that come at an instant
-        /// of their own.
+        /// They hold by the estimates, but less than half of the requests was answered after all
+        /// faults had begun that come at an instant of their own.
         NotShown = "not shown",
     }
 }
@@ -253,7 +264,8 @@ pub struct Tried {
     pub utilisation: f64,
     /// The same of the drive that was busiest.
     pub utilisation_max: f64,
-    /// By how many requests a second the queue grew, if it did; of an open load with what drives had answered and not yet written.
+    /// By how many requests a second the queue grew, if it did; of an open load with what drives
+    /// had answered and not yet written.
     pub queue_growth_rps: Option<f64>,
     /// Write caches of drives that hide how fast these write.
     #[serde(skip)]
@@ -261,9 +273,11 @@ pub struct Tried {
     /// How often flash came round with its collection, if that was too seldom.
     #[serde(skip)]
     rounds: Option<f64>,
-    /// Requests that were simulated; fewer than there are if the run ended because an objective was surely missed.
+    /// Requests that were simulated; fewer than there are if the run ended because an objective was
+    /// surely missed.
     pub requests: u64,
-    /// Of these, requests that failed. They miss an objective on a percentile; a mean is of the others.
+    /// Of these, requests that failed. They miss an objective on a percentile; a mean is of the
+    /// others.
     pub failed: u64,
     /// Blocks that drives have read which were not what had been written there.
     #[serde(skip)]
@@ -291,11 +305,13 @@ pub struct Tried {
 }
 
 impl Tried {
-    /// Whether an objective that is missed is missed for requests that failed: those that were answered were answered in time.
+    /// Whether an objective that is missed is missed for requests that failed: those that were
+    /// answered were answered in time.
     fn missed_for_failures(&self, objective: &Objective, reading: &Reading) -> bool {
         let in_time = |ms: f64| ms < objective.limit_ms;
         let reached = reading.reached_ms();
-        // Where nothing tells what was reached, they are the reason if more of them failed than a percentile allows to be late.
+        // Where nothing tells what was reached, they are the reason if more of them failed than a
+        // percentile allows to be late.
         let rank = objective.statistic.rank();
         let too_many =
             rank.is_none_or(|rank| self.failed as f64 > (1.0 - rank) * self.requests as f64);
@@ -303,20 +319,23 @@ impl Tried {
     }
 }
 
-/// What was measured for an objective; nothing where the run ended early, the queue grew, or more requests failed than lie beyond
-/// the percentile.
+/// What was measured for an objective; nothing where the run ended early, the queue grew, or more
+/// requests failed than lie beyond the percentile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Reading {
-    /// Whether the objective fails: by the estimate, or surely where the run ended early for it. `None` where that is not known, since the
-    /// run ended early for another objective, or where the queue grew, so that all objectives fail.
+    /// Whether the objective fails: by the estimate, or surely where the run ended early for it.
+    /// `None` where that is not known, since the run ended early for another objective, or where
+    /// the queue grew, so that all objectives fail.
     pub fails: Option<bool>,
     /// The statistic in milliseconds.
     pub ms: Option<f64>,
-    /// Lower end of its 95 % interval; `None` also if that would reach below 0, so that a few requests decide the mean.
+    /// Lower end of its 95 % interval; `None` also if that would reach below 0, so that a few
+    /// requests decide the mean.
     pub low_ms: Option<f64>,
     /// Upper end; `None` also if it lies beyond what was seen.
     pub high_ms: Option<f64>,
-    /// The statistic of the requests that were answered before the run ended early; `None` if it did not, or they are too few.
+    /// The statistic of the requests that were answered before the run ended early; `None` if it
+    /// did not, or they are too few.
     pub so_far_ms: Option<f64>,
 }
 
@@ -330,7 +349,8 @@ impl Reading {
 /// The choices of a grid for which capacities can be found.
 ///
 /// # Errors
-/// A key of the load is varied, a load has not what is to be found or gives it, or the resolution is out of range.
+/// A key of the load is varied, a load has not what is to be found or gives it, or the resolution
+/// is out of range.
 pub fn check(points: &[Point], how: &How) -> Result<(), ConfigError> {
     if !RESOLUTIONS.contains(&how.resolution_percent) {
         let allowed = format!("{} to {} percent", RESOLUTIONS.start(), RESOLUTIONS.end());
@@ -359,7 +379,8 @@ pub fn check(points: &[Point], how: &How) -> Result<(), ConfigError> {
 /// Finds the capacity of every choice.
 ///
 /// # Errors
-/// As [`check`], a run that failed, or requests that are too few to tell. An interruption is none, unless no run was finished before it.
+/// As [`check`], a run that failed, or requests that are too few to tell. An interruption is none,
+/// unless no run was finished before it.
 pub fn capacity(
     points: &[Point],
     trace: Option<&LoadedTrace>,
@@ -432,8 +453,8 @@ fn check_any(choices: &[Choice], complete: bool) -> Result<(), RunError> {
     }
 }
 
-/// Names the drive of points that leave it open. Where no disk holds the trace alone and drives are what is looked for, it is the
-/// largest: of that one the fewest are needed.
+/// Names the drive of points that leave it open. Where no disk holds the trace alone and drives are
+/// what is looked for, it is the largest: of that one the fewest are needed.
 fn settle(
     points: &[Point],
     trace: Option<&LoadedTrace>,
@@ -505,7 +526,8 @@ fn choices(
     let starts = starts(points, &axes, trace, control)?;
     let width = if points.len() == 1 { 2 } else { 1 };
     let choice = |((point, axis), (start, full)): ((&Point, Axis), (usize, Option<f64>))| {
-        // Neighbours that are whole numbers are far enough apart; of those that are percents apart some are passed over.
+        // Neighbours that are whole numbers are far enough apart; of those that are percents apart
+        // some are passed over.
         let step = match how.find {
             Find::Speed | Find::Rate => (20.0 / how.resolution_percent).ceil() as i64,
             Find::Depth => 4,
@@ -521,8 +543,8 @@ fn choices(
     Ok(all.map(choice).collect())
 }
 
-/// Where searches begin: open loads at half of what the drives can do about. Beside it the setting at which an open load is all that they can do, if that is
-/// known.
+/// Where searches begin: open loads at half of what the drives can do about. Beside it the setting
+/// at which an open load is all that they can do, if that is known.
 fn starts(
     points: &[Point],
     axes: &[Axis],
@@ -586,7 +608,8 @@ fn next(choices: &[Choice]) -> Vec<(usize, usize)> {
     next
 }
 
-/// The choice that takes most, and the hardest setting that it holds; of several, the one that holds the hardest surely.
+/// The choice that takes most, and the hardest setting that it holds; of several, the one that
+/// holds the hardest surely.
 fn best(choices: &[Choice]) -> Option<(usize, usize)> {
     let mut best: Option<(usize, usize)> = None;
     for (index, choice) in choices.iter().enumerate() {
@@ -642,147 +665,5 @@ fn summed_up(choices: Vec<Choice>, how: &How) -> Capacity {
         requests: 0,
         warnings: Vec::new(),
         varied: Vec::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::answer::Answer;
-    use super::*;
-    use crate::scenario::Scenario;
-
-    #[test]
-    fn rates_begin_where_the_requests_come_within_virtual_time() {
-        let mut base = Scenario::over(Load::Workload("poisson:requests=50000000".parse().unwrap()));
-        base.set("drive", "null").unwrap();
-        let points = grid::points(&base, &[]).unwrap();
-        let how = How {
-            objectives: crate::objective::objectives(&["mean < 1 ms".to_owned()]).unwrap(),
-            find: Find::Rate,
-            resolution_percent: 2.0,
-            jobs: None,
-        };
-        let found = choices(&points, None, &how, &Control::default()).unwrap();
-        let slowest = found[0].axis.values[0];
-        assert!((0.0108..0.0111).contains(&slowest), "{slowest}");
-    }
-
-    /// A choice that holds by its estimates up to a depth, and surely up to another.
-    fn choice(holds: i64, surely: i64) -> Choice {
-        let base = Scenario::over(Load::Workload("iometer".parse().unwrap()));
-        let point = grid::points(&base, &[]).unwrap().remove(0);
-        let axis = Axis::new(Find::Depth, &point, None, (200, 0.02)).unwrap();
-        let mut search = Search::new((0, axis.values.len() as i64 - 1), 0, 1, 1);
-        for at in 0..=holds + 1 {
-            let answer = Answer {
-                surely: at <= surely,
-                estimate: at <= holds,
-                possibly: at <= holds,
-            };
-            search.learn(at, answer);
-        }
-        Choice::new(&point, axis, search)
-    }
-
-    #[test]
-    fn of_choices_that_hold_as_far_the_one_that_surely_holds_farther_is_best() {
-        let best_of = |choices: &[Choice]| best(choices).map(|(index, _)| index);
-        assert_eq!(
-            best_of(&[choice(5, 2), choice(5, 4), choice(4, 4)]),
-            Some(1)
-        );
-        assert_eq!(best_of(&[choice(5, 2), choice(6, 1)]), Some(1));
-        // Of equals, the first.
-        assert_eq!(best_of(&[choice(5, 2), choice(5, 2)]), Some(0));
-        assert_eq!(best_of(&[choice(-1, -1)]), None);
-    }
-
-    #[test]
-    fn a_choice_that_holds_as_far_as_the_best_does_as_well() {
-        let (best, same, less) = (choice(5, 4), choice(5, 2), choice(3, 3));
-        assert_eq!(same.against(&best, 5).word, Word::Same);
-        assert_ne!(less.against(&best, 5).word, Word::Same);
-        // It surely fails at a depth that the best one surely holds.
-        let against = Against {
-            word: Word::Less,
-            at: None,
-        };
-        assert_eq!(less.against(&best, 5), against);
-    }
-
-    /// What is known of two choices when a search ends before the second one was tried.
-    fn interrupted() -> Capacity {
-        let how = How {
-            objectives: crate::objective::objectives(&["mean < 1 ms".to_owned()]).unwrap(),
-            find: Find::Depth,
-            resolution_percent: 2.0,
-            jobs: None,
-        };
-        let Choice { point, axis, .. } = choice(-1, -1);
-        let ends = (0, axis.values.len() as i64 - 1);
-        let mut tried = Search::new(ends, 3, 1, 1);
-        tried.learn(3, Answer::HOLDS);
-        let untried = Search::new(ends, 3, 1, 1);
-        let axis_of = || Axis::new(Find::Depth, &point, None, (200, 0.02)).unwrap();
-        let untried = Choice::new(&point, axis_of(), untried);
-        let mut found = summed_up(vec![untried, Choice::new(&point, axis, tried)], &how);
-        found.choices[0].choice = "drive=slow".to_owned();
-        found.choices[1].choice = "drive=fast".to_owned();
-        found.choices[1].config = serde_json::json!({ "drive": "fast" });
-        found
-    }
-
-    #[test]
-    fn an_interrupted_search_claims_no_setting_that_was_never_tried() {
-        let capacity = interrupted();
-        let (headline, details) = words::sentences(&capacity, false);
-        let said = format!("{headline} {}", details.join(" "));
-        for claim in [
-            "hardest setting there is",
-            "holds even",
-            "no setting surely fails",
-            "Whether",
-        ] {
-            assert!(!said.contains(claim), "{claim}: {said}");
-        }
-        assert!(headline.contains("slow not tried"), "{headline}");
-        assert_eq!(capacity.choices[0].against_best, None);
-        // The same at the last setting is the end.
-        let mut ended = interrupted();
-        ended.choices[1].holds = Some(ended.choices[1].hardest);
-        let (headline, details) = words::sentences(&ended, false);
-        assert!(headline.contains("the hardest setting there is"));
-        assert!(details.iter().any(|detail| detail.contains("holds even")));
-    }
-
-    #[test]
-    fn after_an_interruption_nothing_is_said_to_do_as_well() {
-        let mut capacity = interrupted();
-        let mut other = interrupted().choices.remove(1);
-        let word = |word| Some(Against { word, at: None });
-        (other.choice, other.against_best) = ("drive=other".to_owned(), word(Word::Same));
-        capacity.choices.push(other);
-        let said = |capacity: &Capacity| words::sentences(capacity, false).1.join(" ");
-        assert!(said(&capacity).contains("as well as fast"));
-        forget_same(&mut capacity.choices);
-        assert!(!said(&capacity).contains("as well as"));
-        capacity.choices[2].against_best = word(Word::Less);
-        forget_same(&mut capacity.choices);
-        assert_eq!(capacity.choices[2].against_best, word(Word::Less));
-    }
-
-    #[test]
-    fn a_configuration_is_told_of_the_choice_that_ran_with_it() {
-        let mut capacity = interrupted();
-        let mut third = interrupted().choices.remove(1);
-        third.choice = "drive=faster".to_owned();
-        third.config = serde_json::json!({ "drive": "faster" });
-        capacity.choices.push(third);
-        let facts = setup::facts(&capacity);
-        let told: Vec<&str> = facts.iter().map(|(_, fact)| fact.as_str()).collect();
-        for own in ["fast: drive=\"fast\"", "faster: drive=\"faster\""] {
-            assert!(told.contains(&own), "{told:?}");
-        }
-        assert!(!told.iter().any(|fact| fact.starts_with("slow")));
     }
 }

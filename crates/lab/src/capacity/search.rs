@@ -1,14 +1,16 @@
 //! Where an objective stops holding, along one axis, with as few runs as will do.
 //!
-//! Settings are whole numbers, and a greater one is harder to serve. Each that was tried says whether the objective holds
-//! by its estimate, by the unfavourable end of its confidence interval (*surely*), and by the favourable end
-//! (*possibly*). Each of the three has a boundary. The search looks for that of the estimate first: from where it starts
-//! it walks with doubling steps until the boundary lies between two settings, then halves the distance (or cuts it in
-//! three, where two runs go at a time). Only then does it look for the other two, which lie on either side of it; the distance between
-//! those is how uncertain the answer is.
+//! Settings are whole numbers, and a greater one is harder to serve. Each that was tried says
+//! whether the objective holds by its estimate, by the unfavourable end of its confidence interval
+//! (*surely*), and by the favourable end (*possibly*). Each of the three has a boundary. The search
+//! looks for that of the estimate first: from where it starts it walks with doubling steps until
+//! the boundary lies between two settings, then halves the distance (or cuts it in three, where two
+//! runs go at a time). Only then does it look for the other two, which lie on either side of it;
+//! the distance between those is how uncertain the answer is.
 //!
-//! The search supposes that what is harder never serves better. Where the settings that were tried contradict this, the
-//! boundary is the first that failed, and [`Boundaries::contradicted`] says so. O(log(range)) runs.
+//! The search supposes that what is harder never serves better. Where the settings that were tried
+//! contradict this, the boundary is the first that failed, and [`Boundaries::contradicted`] says
+//! so. O(log(range)) runs.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +43,8 @@ pub(super) struct Search {
 /// Between which two settings a boundary lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Boundary {
-    /// The hardest setting tried that holds, with all that were tried below it; none if the lowest fails.
+    /// The hardest setting tried that holds, with all that were tried below it; none if the lowest
+    /// fails.
     pub(super) holds: Option<i64>,
     /// The first setting tried that fails; none if the highest holds.
     pub(super) fails: Option<i64>,

@@ -1,4 +1,5 @@
-//! The set-up of a search, told as `compare` tells that of its runs: mode, drive, placement, trace, seed, configuration.
+//! The set-up of a search, told as `compare` tells that of its runs: mode, drive, placement, trace,
+//! seed, configuration.
 
 use serde_json::Value;
 

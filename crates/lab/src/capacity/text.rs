@@ -1,4 +1,5 @@
-//! A capacity as a table for people: the answer first, a line for each choice, and what the numbers rest on.
+//! A capacity as a table for people: the answer first, a line for each choice, and what the numbers
+//! rest on.
 
 use std::fmt;
 

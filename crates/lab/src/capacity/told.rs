@@ -1,5 +1,5 @@
-//! What the runs of a search have to say, each thing once: a search makes many runs of one choice, and what goes wrong in one goes wrong in
-//! most, with other numbers.
+//! What the runs of a search have to say, each thing once: a search makes many runs of one choice,
+//! and what goes wrong in one goes wrong in most, with other numbers.
 
 use crate::warning::Warning;
 

@@ -15,7 +15,8 @@ pub(super) fn objectives(capacity: &Capacity) -> String {
     objective::text(&capacity.objectives.iter().collect::<Vec<_>>())
 }
 
-/// The headline, and what else there is to say; `made_arrays` if several drives stand where one was named.
+/// The headline, and what else there is to say; `made_arrays` if several drives stand where one was
+/// named.
 pub(super) fn sentences(capacity: &Capacity, made_arrays: bool) -> (String, Vec<String>) {
     let mut details = Vec::new();
     if let Some(best) = capacity.best {
@@ -139,7 +140,8 @@ fn requests_failed(capacity: &Capacity) -> Option<String> {
     })
 }
 
-/// From where on choices are not told, since too little of their runs comes after their faults begin.
+/// From where on choices are not told, since too little of their runs comes after their faults
+/// begin.
 fn before_faults(capacity: &Capacity) -> Option<String> {
     let told = capacity.choices.iter().filter_map(|found| {
         let tried = found.first_not_shown()?;
@@ -336,7 +338,8 @@ fn against(capacity: &Capacity, best: usize) -> Vec<String> {
     said.collect()
 }
 
-/// The choices of which this is known of the difference to the best one, by batches at a setting or not, and that setting.
+/// The choices of which this is known of the difference to the best one, by batches at a setting or
+/// not, and that setting.
 fn those(capacity: &Capacity, word: Word, compared: bool) -> (Vec<String>, String) {
     let is = |found: &&Reached| {
         found.against_best.is_some_and(|against| {
@@ -359,7 +362,8 @@ fn takes(find: Find, how_many: usize) -> &'static str {
     }
 }
 
-/// Why some choices that hold nothing were not tried any easier, and why some were not tried any harder.
+/// Why some choices that hold nothing were not tried any easier, and why some were not tried any
+/// harder.
 fn ends(capacity: &Capacity) -> Vec<String> {
     let fails = capacity
         .choices

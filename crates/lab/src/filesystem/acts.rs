@@ -1,4 +1,5 @@
-//! What processes do to files: make, write, remove and read them, and make directories. Everything happens in memory; what has to be written is dirty then.
+//! What processes do to files: make, write, remove and read them, and make directories. Everything
+//! happens in memory; what has to be written is dirty then.
 
 use super::FileSystem;
 use super::files::{BLOCKS_MAX, ENTRIES, Entries, File, FileId, Key, blocks_of, indirect_of};
@@ -106,7 +107,8 @@ impl FileSystem {
         }
     }
 
-    /// Writes bytes into a file, from a byte that it has, or just behind the last, on. What it has stays where it is.
+    /// Writes bytes into a file, from a byte that it has, or just behind the last, on. What it has
+    /// stays where it is.
     ///
     /// # Errors
     /// There is no room.
@@ -132,7 +134,8 @@ impl FileSystem {
         Ok(())
     }
 
-    /// A block has changed. If it has no place, as it is new or could not be written, what points to it waits from now on.
+    /// A block has changed. If it has no place, as it is new or could not be written, what points
+    /// to it waits from now on.
     pub(super) fn touch(&mut self, key: Key) {
         if let Some(log) = &mut self.log {
             log.cleaner.changed(key);
@@ -185,7 +188,8 @@ impl FileSystem {
         }
     }
 
-    /// Removes a file. Blocks that were offered are free only when its inode has been written without them.
+    /// Removes a file. Blocks that were offered are free only when its inode has been written
+    /// without them.
     pub fn remove(&mut self, file: FileId) {
         let of = &mut self.files[file as usize];
         assert!(
@@ -262,7 +266,8 @@ impl FileSystem {
         self.pages.touch(Key::BitsOfBlocks(group));
     }
 
-    /// What of a file has to be read, as runs of blocks that lie behind each other; the rest is in memory, and was used now.
+    /// What of a file has to be read, as runs of blocks that lie behind each other; the rest is in
+    /// memory, and was used now.
     pub fn missing(&mut self, file: FileId) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
         let blocks = self.files[file as usize].blocks.clone();

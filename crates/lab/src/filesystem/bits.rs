@@ -1,6 +1,7 @@
 //! A bit for each of some things: which of them are free.
 //!
-//! The next one from a place on, and runs of them, are found by words of 64. O(words passed) for a search.
+//! The next one from a place on, and runs of them, are found by words of 64. O(words passed) for a
+//! search.
 
 use std::ops::Range;
 

@@ -1,12 +1,19 @@
-//! The cleaner of a log: which segments it reads, and what of them is written anew, so that they become free.
+//! The cleaner of a log: which segments it reads, and what of them is written anew, so that they
+//! become free.
 //!
-//! It begins when there is less room than so many segments besides what is dirty, and takes segments until there will be enough, as many at once as half of the cache takes, and as there is room for. Each is read from its first live
-//! block to its last. When all are there, live blocks become dirty, the oldest first, so that old ones come to lie together (TOCS 10 (1), 1992, section 3.4). The log writes them as all
-//! others, and they keep their age. Then the cleaner looks again, and waits for a checkpoint if it can do no more without one. O(segments) for a victim.
+//! It begins when there is less room than so many segments besides what is dirty, and takes
+//! segments until there will be enough, as many at once as half of the cache takes, and as there is
+//! room for. Each is read from its first live block to its last. When all are there, live blocks
+//! become dirty, the oldest first, so that old ones come to lie together (TOCS 10 (1), 1992,
+//! section 3.4). The log writes them as all others, and they keep their age. Then the cleaner looks
+//! again, and waits for a checkpoint if it can do no more without one. O(segments) for a victim.
 //!
-//! It gains room only if what its segments have of dead blocks is more than what it writes to free them: summaries, and all that leads to what is moved, which a checkpoint has to write. So
-//! a checkpoint waits for what is being read; nothing is written to a segment that is being cleaned; and if all that was cleaned before a checkpoint gained nothing, those with the fewest live blocks are next.
-//! It ends when it has cleaned as many segments as there are, twice, and nothing that has changed could be written in between: then the log gives up.
+//! It gains room only if what its segments have of dead blocks is more than what it writes to free
+//! them: summaries, and all that leads to what is moved, which a checkpoint has to write. So a
+//! checkpoint waits for what is being read; nothing is written to a segment that is being cleaned;
+//! and if all that was cleaned before a checkpoint gained nothing, those with the fewest live
+//! blocks are next. It ends when it has cleaned as many segments as there are, twice, and nothing
+//! that has changed could be written in between: then the log gives up.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -24,7 +31,8 @@ pub(super) struct Cleaner {
     victims: Vec<u64>,
     asks: VecDeque<Run>,
     coming: u64,
-    /// Data that are to leave segments, all dirty and not on their way out: since when, and whether they have not changed besides.
+    /// Data that are to leave segments, all dirty and not on their way out: since when, and whether
+    /// they have not changed besides.
     moves: BTreeMap<Key, (u64, bool)>,
     /// The same by since when they are dirty.
     row: BTreeMap<u64, Key>,
@@ -84,8 +92,9 @@ impl Cleaner {
         self.coming == 0 && self.moves.is_empty()
     }
 
-    /// A checkpoint has ended, and there is so much room. If what was cleaned before it has cost all that it gained, segments with the fewest live blocks are next,
-    /// until something that has changed has been written.
+    /// A checkpoint has ended, and there is so much room. If what was cleaned before it has cost
+    /// all that it gained, segments with the fewest live blocks are next, until something that has
+    /// changed has been written.
     pub(super) fn begin_anew(&mut self, room: u64) {
         let gained = self.done.is_empty() || room > self.had;
         self.lean = self.vain > 0 && (self.lean || !gained);
@@ -152,7 +161,8 @@ impl FileSystem {
         log.cleaner.waits = needs && room < below && waits;
     }
 
-    /// Chooses segments until so many blocks are gained, or there is no room to write what lives there and what leads to it; what goes before has to be written, too. Gives all that.
+    /// Chooses segments until so many blocks are gained, or there is no room to write what lives
+    /// there and what leads to it; what goes before has to be written, too. Gives all that.
     fn choose_victims(&mut self, mut leaving: BTreeSet<Key>, wanted: u64) -> BTreeSet<Key> {
         let (most, request) = (self.settings.cache_blocks / 2, self.settings.request_blocks);
         let (mut sum, mut gained) = (0, 0);
@@ -187,7 +197,8 @@ impl FileSystem {
         leaving
     }
 
-    /// The segment that is most worth cleaning, of those that were not read since the last checkpoint.
+    /// The segment that is most worth cleaning, of those that were not read since the last
+    /// checkpoint.
     fn worst(&self, by: CleanBy) -> Option<u64> {
         let log = self.log.as_ref().expect("it is a log");
         let cleaner = &log.cleaner;
@@ -271,7 +282,8 @@ impl FileSystem {
     }
 }
 
-/// What lives at some places and when it changed: the oldest first, of equals in the order in which they lie.
+/// What lives at some places and when it changed: the oldest first, of equals in the order in which
+/// they lie.
 fn by_age(mut living: Vec<(u64, Key, u64)>) -> Vec<Key> {
     living.sort_unstable_by_key(|(at, _, changed)| (*changed, *at));
     living.into_iter().map(|(_, key, _)| key).collect()
@@ -308,7 +320,8 @@ mod tests {
         }
     }
 
-    /// Data that have changed wait where the cleaner needs what is left, but for those that live where it cleans: else their segment never became free.
+    /// Data that have changed wait where the cleaner needs what is left, but for those that live
+    /// where it cleans: else their segment never became free.
     #[test]
     fn what_has_changed_waits_for_room_but_leaves_a_segment_that_is_cleaned() {
         let mut files = small(false, 0.0);

@@ -1,7 +1,9 @@
-//! Files, directories and their blocks: where each block lies, once that is known, and which block has the pointer to it.
+//! Files, directories and their blocks: where each block lies, once that is known, and which block
+//! has the pointer to it.
 //!
-//! An inode points to twelve blocks itself, through one indirect block to 1,024 more, and through a doubly indirect one to 1,024 indirect blocks. A
-//! directory is a file of entries; one that was removed leaves a gap, which the next one fills. O(1) for a block.
+//! An inode points to twelve blocks itself, through one indirect block to 1,024 more, and through a
+//! doubly indirect one to 1,024 indirect blocks. A directory is a file of entries; one that was
+//! removed leaves a gap, which the next one fills. O(1) for a block.
 
 use super::shape::{BYTES, INODES};
 
@@ -11,7 +13,8 @@ pub(super) type FileId = u32;
 /// Pointers in an inode, and in an indirect block.
 const DIRECT: u32 = 12;
 const POINTERS: u32 = 1_024;
-/// The indirect blocks that an inode points to: the single one, and the root of the double ones, whose leaves have the numbers behind it.
+/// The indirect blocks that an inode points to: the single one, and the root of the double ones,
+/// whose leaves have the numbers behind it.
 const SINGLE: u32 = 0;
 const ROOT: u32 = 1;
 /// Blocks that a file may have.

@@ -1,9 +1,12 @@
 //! What is written next, where it goes, and what follows from its end.
 //!
-//! The block that is dirty for longest goes first, unless what it points to is not on the medium. Blocks of its file beside it go with it in one request: those without a
-//! place in an offer, others if their addresses follow each other. A write for which a region has no room, or no free run that is long
-//! enough, is offered the next wider region; if none has room, half of it is. One that others have left nothing of goes again, to a region wider
-//! than the one before; behind the widest, when another write has landed. O(blocks that wait in front) for a request, and O(runs of the region) for an offer.
+//! The block that is dirty for longest goes first, unless what it points to is not on the medium.
+//! Blocks of its file beside it go with it in one request: those without a place in an offer,
+//! others if their addresses follow each other. A write for which a region has no room, or no free
+//! run that is long enough, is offered the next wider region; if none has room, half of it is. One
+//! that others have left nothing of goes again, to a region wider than the one before; behind the
+//! widest, when another write has landed. O(blocks that wait in front) for a request, and O(runs of
+//! the region) for an offer.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -32,7 +35,8 @@ pub enum Goes {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Windows {
     pub(super) group: u64,
-    /// Whether it opens, and is offered all runs of its group that are long enough; else it has one place.
+    /// Whether it opens, and is offered all runs of its group that are long enough; else it has one
+    /// place.
     pub(super) opens: bool,
     /// Where it may land.
     pub runs: Vec<Range<u64>>,
@@ -169,11 +173,13 @@ impl FileSystem {
         (Key::Data(file, index - below), u64::from(below + 1 + above))
     }
 
-    /// Offers room to as many of these blocks as find some; none if no region has any that is not promised.
+    /// Offers room to as many of these blocks as find some; none if no region has any that is not
+    /// promised.
     fn offer(&mut self, first: Key, len: u64) -> Option<(Key, u64, Goes)> {
         if let Some((least, landed)) = self.wider.get(&first).copied() {
             let found = self.offer_from(least, first, len);
-            // What is left is as before until another write has landed, and the answer would be, too.
+            // What is left is as before until another write has landed, and the answer would be,
+            // too.
             if found.is_some() || landed == self.landed && self.offered > 0 {
                 return found;
             }
@@ -330,8 +336,9 @@ impl FileSystem {
         }
     }
 
-    /// A block could not be written. If it has changed meanwhile, it is tried again; else what points to it goes without. It may change again as long as
-    /// its file has it, so the room for it stays reserved.
+    /// A block could not be written. If it has changed meanwhile, it is tried again; else what
+    /// points to it goes without. It may change again as long as its file has it, so the room for
+    /// it stays reserved.
     fn found_none(&mut self, key: Key) {
         if !self.pages.end(key) {
             self.found(key);

@@ -1,14 +1,20 @@
-//! The allocator: which blocks and inodes are free, where the policy of ext2 looks for them, and what is promised to writes that have not landed.
+//! The allocator: which blocks and inodes are free, where the policy of ext2 looks for them, and
+//! what is promised to writes that have not landed.
 //!
-//! Directories are spread as Orlov's allocator does it (Linux 2.6): one below the root goes to the group with the fewest directories, among those with no
-//! fewer free blocks and inodes than the average; another one to its parent's group or the next behind it that has not too many directories, not too few free inodes and blocks, and no debt
-//! of directories whose files are still to come. Files go to the group of their directory; if that is full, to others in steps of 1, 2, 4 and so on, and then
-//! to any. The first block of a file has the process's mini-group as its goal, a later one the block behind the one before; what is free
-//! nearest to the goal from there on, and then from the begin of the group, is taken, and else what is free first in the next groups.
+//! Directories are spread as Orlov's allocator does it (Linux 2.6): one below the root goes to the
+//! group with the fewest directories, among those with no fewer free blocks and inodes than the
+//! average; another one to its parent's group or the next behind it that has not too many
+//! directories, not too few free inodes and blocks, and no debt of directories whose files are
+//! still to come. Files go to the group of their directory; if that is full, to others in steps of
+//! 1, 2, 4 and so on, and then to any. The first block of a file has the process's mini-group as
+//! its goal, a later one the block behind the one before; what is free nearest to the goal from
+//! there on, and then from the begin of the group, is taken, and else what is free first in the
+//! next groups.
 //!
-//! A write that may land anywhere in a region is promised room there. What is promised in a mini-group or in a group is never more than what is free in
-//! it ([`Groups::check`] after every change in tests). Departures: a new group for a top-level directory is looked for from the first group on, not from one at random, and group 0 has no blocks
-//! kept for the superuser.
+//! A write that may land anywhere in a region is promised room there. What is promised in a
+//! mini-group or in a group is never more than what is free in it ([`Groups::check`] after every
+//! change in tests). Departures: a new group for a top-level directory is looked for from the first
+//! group on, not from one at random, and group 0 has no blocks kept for the superuser.
 //!
 //! Costs: O(words of a group) for a block, O(groups) for a directory, O(runs) for an offer.
 
@@ -20,7 +26,8 @@ use super::bits::Bits;
 use super::region::Region;
 use super::shape::{MINI_GROUPS, Shape};
 
-/// What a directory is reckoned to need of its group, in blocks and in inodes, and the most of what a group may owe.
+/// What a directory is reckoned to need of its group, in blocks and in inodes, and the most of what
+/// a group may owe.
 const DIRECTORY_BLOCKS: u64 = 256;
 const DIRECTORY_INODES: u64 = 64;
 const DEBT_MAX: u64 = 255;
@@ -231,7 +238,8 @@ impl Groups {
         (sum(Group::room), sum(|group| group.inodes.count()))
     }
 
-    /// The group with the fewest directories of those that have as much as the average, the first of equals.
+    /// The group with the fewest directories of those that have as much as the average, the first
+    /// of equals.
     fn fewest_directories(&self, room: u64, inodes: u64) -> Option<usize> {
         let enough = |index: &usize| {
             let group = &self.groups[*index];
@@ -300,7 +308,8 @@ impl Groups {
         }
     }
 
-    /// What may still be promised in a region: what is free there and not promised, and no more than that of its group.
+    /// What may still be promised in a region: what is free there and not promised, and no more
+    /// than that of its group.
     pub(super) fn room(&self, region: Region) -> u64 {
         let group = &self.groups[region.group() as usize];
         let of_mini = match region {
@@ -313,8 +322,9 @@ impl Groups {
         group.room().min(of_mini)
     }
 
-    /// Promises room for a write of so many blocks that may land anywhere in a region: the runs that are free there and long enough. None, and nothing
-    /// is promised, if there is no room or no run.
+    /// Promises room for a write of so many blocks that may land anywhere in a region: the runs
+    /// that are free there and long enough. None, and nothing is promised, if there is no room or
+    /// no run.
     pub(super) fn promise(&mut self, region: Region, len: u64) -> Option<Vec<Range<u64>>> {
         if self.room(region) < len {
             return None;
@@ -354,7 +364,8 @@ impl Groups {
         open.first_from(from).is_some_and(|found| found >= from)
     }
 
-    /// The first run of a group from a block of it on, and then from its begin on, that is free and in no window; no more than `most` blocks of it.
+    /// The first run of a group from a block of it on, and then from its begin on, that is free and
+    /// in no window; no more than `most` blocks of it.
     pub(super) fn open_run(&self, group: u64, from: u64, most: u64) -> Option<Range<u64>> {
         let open = &self.groups[group as usize].open;
         let start = open.first_from(from)?;
@@ -405,7 +416,8 @@ impl Groups {
         }
     }
 
-    /// Whether no group has promised more than it has, nor a mini-group to writes of its own beyond what those of the group have left it.
+    /// Whether no group has promised more than it has, nor a mini-group to writes of its own beyond
+    /// what those of the group have left it.
     #[cfg(test)]
     pub(super) fn check(&self) {
         for (index, group) in self.groups.iter().enumerate() {

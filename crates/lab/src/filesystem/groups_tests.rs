@@ -1,4 +1,5 @@
-//! The allocator against a literal twin: vectors of whether a block is taken, gone through one by one.
+//! The allocator against a literal twin: vectors of whether a block is taken, gone through one by
+//! one.
 
 use std::ops::Range;
 

@@ -1,16 +1,25 @@
-//! A log: everything that has changed is written to where nothing lives, and a checkpoint says where to begin.
+//! A log: everything that has changed is written to where nothing lives, and a checkpoint says
+//! where to begin.
 //!
-//! A write has a summary block, and behind it blocks in a row; within a write pointers count from the block that has them, so it is the same wherever it
-//! lands. Data go as soon as they may, a short write when no other is under way. What points to others goes in *rounds*, from the leaves up: indirect blocks, inodes, the map that says where blocks of
-//! inodes lie, and at the end a checkpoint with where the map lies, in one of two fixed blocks in turn. All of a round that fits goes in one write, with what is left of data.
+//! A write has a summary block, and behind it blocks in a row; within a write pointers count from
+//! the block that has them, so it is the same wherever it lands. Data go as soon as they may, a
+//! short write when no other is under way. What points to others goes in *rounds*, from the leaves
+//! up: indirect blocks, inodes, the map that says where blocks of inodes lie, and at the end a
+//! checkpoint with where the map lies, in one of two fixed blocks in turn. All of a round that fits
+//! goes in one write, with what is left of data.
 //!
-//! Two ways differ in who chooses the place. *In row* a write goes behind the last one, and a full segment is followed by the next clean one; so the place is known when the write begins, and is
-//! pointed to at once. If the log *offers*, a write is offered all that is free and long enough, and is pointed to when it has landed; then a round begins when nothing is under way.
+//! Two ways differ in who chooses the place. *In row* a write goes behind the last one, and a full
+//! segment is followed by the next clean one; so the place is known when the write begins, and is
+//! pointed to at once. If the log *offers*, a write is offered all that is free and long enough,
+//! and is pointed to when it has landed; then a round begins when nothing is under way.
 //!
-//! What a checkpoint leads to is on the medium before it, and stays until the next one is: a block that is dead since a round began is free behind the next round. What could not be written, of data, stays as it
-//! was; if anything else could not, nothing is written any more, and the last checkpoint is what there is.
+//! What a checkpoint leads to is on the medium before it, and stays until the next one is: a block
+//! that is dead since a round began is free behind the next round. What could not be written, of
+//! data, stays as it was; if anything else could not, nothing is written any more, and the last
+//! checkpoint is what there is.
 //!
-//! Source: Rosenblum and Ousterhout, "The design and implementation of a log-structured file system", TOCS 10 (1), 1992. How it maps, and departures: docs/design/0031-a-log-that-offers.md.
+//! Source: Rosenblum and Ousterhout, "The design and implementation of a log-structured file
+//! system", TOCS 10 (1), 1992. How it maps, and departures: docs/design/0031-a-log-that-offers.md.
 //! Costs: O(dirty blocks) for a write, and O(words of the volume) for one that is offered.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,7 +66,8 @@ impl LogSettings {
         (shape.groups() * shape.group_blocks() - FRONT) / self.segment_blocks
     }
 
-    /// Blocks that may live on a volume, if so many may be dirty, and requests have so many at most: one of those is a summary.
+    /// Blocks that may live on a volume, if so many may be dirty, and requests have so many at
+    /// most: one of those is a summary.
     pub fn room(&self, shape: &Shape, dirty: u64, request: u64) -> u64 {
         let segments = self.segments(shape).saturating_sub(self.clean_until);
         let blocks = (segments * self.segment_blocks).saturating_sub(dirty);
@@ -174,10 +184,13 @@ impl Log {
         }
     }
 
-    /// Room for so many blocks and their summaries, in requests of so many: data, and then what leads to them.
+    /// Room for so many blocks and their summaries, in requests of so many: data, and then what
+    /// leads to them.
     ///
-    /// In row a write ends with its segment at the latest, so each segment has a summary for each request that it takes, and a block may be left. Where places are
-    /// offered, the drive may cut a run so that what is left is short: most around the last write of data, and the last of what leads to others.
+    /// In row a write ends with its segment at the latest, so each segment has a summary for each
+    /// request that it takes, and a block may be left. Where places are offered, the drive may cut
+    /// a run so that what is left is short: most around the last write of data, and the last of
+    /// what leads to others.
     pub(super) fn need(&self, blocks: u64, request: u64) -> u64 {
         let size = self.segments.size();
         if self.settings.offers {
@@ -207,8 +220,8 @@ impl Log {
         self.sync = true;
     }
 
-    /// Whether only what is moved and what leads to others may be written: half of what the cleaner begins at is left, besides room for all that is dirty
-    /// and for inodes.
+    /// Whether only what is moved and what leads to others may be written: half of what the cleaner
+    /// begins at is left, besides room for all that is dirty and for inodes.
     pub(super) fn is_scarce(&self, dirty: u64) -> bool {
         let kept = self.settings.clean_below * self.segments.size() / 2;
         self.room() <= kept.max(self.cleaner.needs) + dirty + self.above()
@@ -224,7 +237,8 @@ impl Log {
         self.tail.map(|(segment, _)| segment)
     }
 
-    /// A place for a write of at most so many blocks: how many it may have, and where it goes or may land. None if there is no room for a block and its summary.
+    /// A place for a write of at most so many blocks: how many it may have, and where it goes or
+    /// may land. None if there is no room for a block and its summary.
     fn place(&mut self, most: u64) -> Option<(u64, Option<u64>, Vec<Range<u64>>)> {
         if !self.settings.offers {
             let place = self.place_in_row(most)?;
@@ -283,8 +297,9 @@ impl FileSystem {
         self.log.as_mut().expect("it is a log")
     }
 
-    /// What is there beforehand: the root in the first segment, and files of others, which have so large a share of all blocks. As many segments as the cleaner
-    /// leaves are clean, drawn at random; all others have their part, at places drawn at random.
+    /// What is there beforehand: the root in the first segment, and files of others, which have so
+    /// large a share of all blocks. As many segments as the cleaner leaves are clean, drawn at
+    /// random; all others have their part, at places drawn at random.
     pub(super) fn fill_log(&mut self, share: f64, rng: &mut Rng) {
         let log = self.log();
         let (size, count) = (log.segments.size(), log.segments.count());
@@ -317,7 +332,8 @@ impl FileSystem {
         assert!(keys.is_empty(), "the fill was checked");
     }
 
-    /// The blocks of the root, of files of others which have so many in all, and what leads to them.
+    /// The blocks of the root, of files of others which have so many in all, and what leads to
+    /// them.
     fn beforehand(&mut self, mut left: u64) -> Vec<Key> {
         let mut keys = vec![Key::Data(super::ROOT, 0)];
         while left > 0 {
@@ -355,7 +371,8 @@ impl FileSystem {
         }
     }
 
-    /// The write that goes next; none if nothing may. Before, whoever asks has asked what the cleaner wants to read.
+    /// The write that goes next; none if nothing may. Before, whoever asks has asked what the
+    /// cleaner wants to read.
     pub(super) fn next_of_log(&mut self) -> Option<Going> {
         if self.log().stuck {
             self.give_up();
@@ -395,7 +412,8 @@ impl FileSystem {
         writes || ends && log.round == Round::None && log.cleaner.is_idle() && !log.cleaner.waits
     }
 
-    /// Data that may go, the longest dirty first: what the cleaner moves alone, where there is hardly room.
+    /// Data that may go, the longest dirty first: what the cleaner moves alone, where there is
+    /// hardly room.
     fn data_that_may_go(&self, most: usize) -> Vec<Key> {
         let log = self.log.as_ref().expect("it is a log");
         if log.is_scarce(self.pages.len()) {
@@ -421,7 +439,8 @@ impl FileSystem {
         if log.since >= log.settings.checkpoint_blocks {
             return true;
         }
-        // What the cleaner reads goes before: a checkpoint for each of its segments could cost all that they gain.
+        // What the cleaner reads goes before: a checkpoint for each of its segments could cost all
+        // that they gain.
         let calm = log.flights.is_empty();
         !log.cleaner.reads()
             && (log.sync && data <= most && (calm || !log.settings.offers)
@@ -547,7 +566,8 @@ impl FileSystem {
         })
     }
 
-    /// The blocks of a write lie from this one on, but those of files that were removed; what points to them and does not go with them changes.
+    /// The blocks of a write lie from this one on, but those of files that were removed; what
+    /// points to them and does not go with them changes.
     fn put(&mut self, blocks: &[(Key, u64)], write: &LogWrite, at: u64) {
         let with: BTreeSet<Key> = blocks.iter().map(|(key, _)| *key).collect();
         let placed = (at + 1..).zip(&blocks[1..]).zip(&write.before);
@@ -597,7 +617,8 @@ impl FileSystem {
         }
     }
 
-    /// Others have taken all that a block of a write was offered. If the cleaner moves it, it still does.
+    /// Others have taken all that a block of a write was offered. If the cleaner moves it, it still
+    /// does.
     fn goes_again(&mut self, key: Key, since: u64, moves: Option<bool>) {
         let has_changed = self.pages.put_back(key, since);
         if let Some(unchanged) = moves {
@@ -620,7 +641,8 @@ impl FileSystem {
         }
     }
 
-    /// A block could not be written, and lies where it was. What was told already of where it would lie has to be written anew.
+    /// A block could not be written, and lies where it was. What was told already of where it would
+    /// lie has to be written anew.
     fn is_not_logged(&mut self, key: Key, was: Option<u64>, known: Option<u64>) {
         self.pages.end(key);
         if let Some(known) = known {
@@ -685,7 +707,8 @@ impl FileSystem {
         log.cleaner.begin_anew(room);
     }
 
-    /// What leads to others could not be written, so nothing is written any more: the last checkpoint is what there is.
+    /// What leads to others could not be written, so nothing is written any more: the last
+    /// checkpoint is what there is.
     fn give_up(&mut self) {
         while let Some((_, key)) = self.pages.dirty_from(0) {
             self.counts.failed += 1;

@@ -1,4 +1,5 @@
-//! Random lives of a log, over a medium that is looked at after every write: what a checkpoint leads to is there, at any instant.
+//! Random lives of a log, over a medium that is looked at after every write: what a checkpoint
+//! leads to is there, at any instant.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -16,14 +17,16 @@ use super::shape::{BYTES, SECTORS, Shape};
 use super::tests::{Names, act, assert_at_least};
 use super::{FileSystem, Offering, ROOT, Settings};
 
-/// A pointer in a block that was written: to what, and where that lies, or how many blocks behind the begin of the same write.
+/// A pointer in a block that was written: to what, and where that lies, or how many blocks behind
+/// the begin of the same write.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     At(u64),
     With(u64),
 }
 
-/// What a block on the medium holds: what it is, how often that was written before, and its pointers.
+/// What a block on the medium holds: what it is, how often that was written before, and its
+/// pointers.
 #[derive(Clone, Debug)]
 struct Held {
     key: Key,
@@ -373,7 +376,8 @@ fn step(files: &mut FileSystem, medium: &mut Medium, depth: usize, fails: f64, r
     }
 }
 
-/// All that files have is led to in its last version, and the account of what lives is that of all blocks.
+/// All that files have is led to in its last version, and the account of what lives is that of all
+/// blocks.
 fn check_whole(life: &Life, seed: u64) {
     let Life { files, medium, .. } = life;
     let log = files.log.as_ref().unwrap();
@@ -498,7 +502,8 @@ fn all_that_is_written_finds_room_in_what_it_is_said_to_need() {
             step(&mut files, &mut medium, 16, 0.0, rng);
             left = left.min(room(&files));
         }
-        // Besides data what leads to them: indirect blocks, one of inodes, one of the map, and the root's.
+        // Besides data what leads to them: indirect blocks, one of inodes, one of the map, and the
+        // root's.
         let log = files.log.as_ref().unwrap();
         let needs = log.need(blocks + log.segments.above() + 1, request);
         let took = before - left;
@@ -609,7 +614,8 @@ fn a_full_cache_has_a_checkpoint_only_when_the_cleaner_has_read() {
     assert!(!keys(&going).iter().any(|key| key.is_data()), "{going:?}");
 }
 
-/// Others take what a write was offered with which the cleaner moves blocks: these go again as blocks that are moved, though data wait, and count once.
+/// Others take what a write was offered with which the cleaner moves blocks: these go again as
+/// blocks that are moved, though data wait, and count once.
 #[test]
 fn what_is_moved_and_finds_nothing_left_is_moved_again() {
     let mut files = small(true, 0.0);
@@ -669,7 +675,8 @@ fn a_log_that_offers_waits_until_it_knows_what_it_points_to() {
     );
 }
 
-/// Pointers to a write that fails may be under way, so all that leads to others is written again, when that has ended.
+/// Pointers to a write that fails may be under way, so all that leads to others is written again,
+/// when that has ended.
 #[test]
 fn a_write_in_row_that_fails_lets_its_round_begin_again_when_nothing_is_under_way() {
     let mut files = small(false, 0.0);

@@ -1,8 +1,10 @@
 //! Processes over a file system: in what order they do what they do, and the requests that follow.
 //!
-//! Each process does its steps as fast as it can. They take no time but for reads of what is not in memory, which it waits for, and for what it
-//! computes; and nobody makes, writes or removes files while half of the cache has to be written. Processes take turns, a step each. Writes go as soon as there is room in
-//! the queue, reads before them. When all is done and on the medium, all files may be read in the order in which they were made. A few look-ups for each request.
+//! Each process does its steps as fast as it can. They take no time but for reads of what is not in
+//! memory, which it waits for, and for what it computes; and nobody makes, writes or removes files
+//! while half of the cache has to be written. Processes take turns, a step each. Writes go as soon
+//! as there is room in the queue, reads before them. When all is done and on the medium, all files
+//! may be read in the order in which they were made. A few look-ups for each request.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -97,7 +99,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Processes that begin now, with so many requests at once; at the end all files are read, if that is wanted.
+    /// Processes that begin now, with so many requests at once; at the end all files are read, if
+    /// that is wanted.
     pub fn new(files: FileSystem, work: Work, depth: u64, rereads: bool) -> Machine {
         let named = |(index, acts)| Process::new(format!("process-{}", index + 1), acts);
         let processes: Vec<Process> = (0..).zip(work.processes).map(named).collect();
@@ -313,7 +316,8 @@ impl Machine {
         })
     }
 
-    /// When all is done and written, it may be read again. Where a request failed, not all is, and the reader has not read all.
+    /// When all is done and written, it may be read again. Where a request failed, not all is, and
+    /// the reader has not read all.
     fn look_for_the_end(&mut self) {
         let all_ended = self.processes.iter().all(|process| process.ended.is_some());
         let quiet = self.flights.is_empty() && self.next.is_none();
@@ -345,7 +349,8 @@ impl Machine {
         self.go_on();
     }
 
-    /// What each process has done. What it made of its files is written behind its back, so its rates are those until all was on the medium.
+    /// What each process has done. What it made of its files is written behind its back, so its
+    /// rates are those until all was on the medium.
     pub fn processes(&self) -> Vec<ProcessFound> {
         let worked = self.worked.unwrap_or(self.now);
         let found = self.processes.iter().map(|one| {

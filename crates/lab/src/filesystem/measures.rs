@@ -16,7 +16,8 @@ pub fn gave_up(run: &Run) -> bool {
     run.happened(KEY, "gave_up")
 }
 
-/// Whether requests of a run failed, or its log gave up, before all was on the medium: then it never will be.
+/// Whether requests of a run failed, or its log gave up, before all was on the medium: then it
+/// never will be.
 pub fn is_undone(run: &Run) -> bool {
     let never = run.measure(KEY, "work_s").is_none();
     never && (run.happened(KEY, "failed") || gave_up(run))
@@ -167,7 +168,8 @@ pub(super) struct Counts {
     pub(super) widened: u64,
     pub(super) halved: u64,
     pub(super) exhausted: u64,
-    /// Blocks that were written, and those of them of files and directories that were written as they had changed.
+    /// Blocks that were written, and those of them of files and directories that were written as
+    /// they had changed.
     pub(super) blocks: u64,
     pub(super) new: u64,
     pub(super) refused: u64,

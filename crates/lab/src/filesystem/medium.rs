@@ -1,7 +1,9 @@
-//! For tests: what is on the medium at every instant, and whether a file system could go on from that after a power cut.
+//! For tests: what is on the medium at every instant, and whether a file system could go on from
+//! that after a power cut.
 //!
-//! Every write is kept with what it holds when it is sent, and is on the medium when it ends. Range writes land by the table that carries them out in a
-//! stack, at a legal place that is drawn, and end in an order that is drawn.
+//! Every write is kept with what it holds when it is sent, and is on the medium when it ends. Range
+//! writes land by the table that carries them out in a stack, at a legal place that is drawn, and
+//! end in an order that is drawn.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -128,7 +130,8 @@ impl Medium {
         }
     }
 
-    /// What has pointers goes when all that it points to has been written; what failed has no pointer.
+    /// What has pointers goes when all that it points to has been written; what failed has no
+    /// pointer.
     fn look_at_pointers(&self, files: &FileSystem, first: Key) {
         if self.met.failed > 0 || !matches!(first, Key::Inodes(_) | Key::Indirect(..)) {
             return;
@@ -143,7 +146,8 @@ impl Medium {
         }
     }
 
-    /// D10: inodes and bitmaps go to their places, what is offered has none yet, and what has one goes there.
+    /// D10: inodes and bitmaps go to their places, what is offered has none yet, and what has one
+    /// goes there.
     fn look_at(&self, files: &FileSystem, going: &Going) {
         let shape = files.groups.shape();
         for (step, (key, _)) in (0..).zip(&going.blocks) {

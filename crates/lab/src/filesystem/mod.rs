@@ -1,4 +1,5 @@
-//! A file system laid out as ext2, whose host either chooses the address of each block, or offers what its layout policy leaves open to the drive.
+//! A file system laid out as ext2, whose host either chooses the address of each block, or offers
+//! what its layout policy leaves open to the drive.
 //!
 //! ```text
 //! processes (machine) with what they do (work)
@@ -8,15 +9,20 @@
 //! requests
 //! ```
 //!
-//! With [`Offering::None`] a block has its address when it is written to the cache, and goes whenever its turn comes, as in ext2 mounted `async`; if it is
-//! `ordered`, pointers go behind what they point to, so that what that is worth by itself can be told. Otherwise
-//! a block has an address when its write has ended: what is free in the mini-group or group that the policy names is offered, adjacent dirty blocks of a file go as
-//! one write, and what points to a block goes behind it. [`runs`] is an allocator of our own, which does more of that. Blocks that are on the medium are overwritten where they are. Inodes and bitmaps have fixed places.
+//! With [`Offering::None`] a block has its address when it is written to the cache, and goes
+//! whenever its turn comes, as in ext2 mounted `async`; if it is `ordered`, pointers go behind what
+//! they point to, so that what that is worth by itself can be told. Otherwise a block has an
+//! address when its write has ended: what is free in the mini-group or group that the policy names
+//! is offered, adjacent dirty blocks of a file go as one write, and what points to a block goes
+//! behind it. [`runs`] is an allocator of our own, which does more of that. Blocks that are on the
+//! medium are overwritten where they are. Inodes and bitmaps have fixed places.
 //!
-//! With [`Settings::log`] there is no such layout: everything goes to a [`log`], whose segments are cleaned ([`clean`]).
+//! With [`Settings::log`] there is no such layout: everything goes to a [`log`], whose segments are
+//! cleaned ([`clean`]).
 //!
-//! It knows no time: [`machine`] brings it together with processes and requests. Source: Anand and others, "Avoiding file system micromanagement
-//! with range writes", OSDI 2008, section 6. The design, and what is left out: docs/design/0029-range-writes.md.
+//! It knows no time: [`machine`] brings it together with processes and requests. Source: Anand and
+//! others, "Avoiding file system micromanagement with range writes", OSDI 2008, section 6. The
+//! design, and what is left out: docs/design/0029-range-writes.md.
 
 mod acts;
 mod bits;
@@ -111,7 +117,8 @@ pub struct FileSystem {
     absent: BTreeSet<Key>,
     /// Blocks of files that have no place, and of removed ones those that are on their way.
     reserved: u64,
-    /// How much wider a region is to be offered to a write that was exhausted, by its first block, and how many had landed then.
+    /// How much wider a region is to be offered to a write that was exhausted, by its first block,
+    /// and how many had landed then.
     wider: BTreeMap<Key, (u64, u64)>,
     /// Range writes on their way, and those that have landed or failed.
     offered: u64,
@@ -125,7 +132,8 @@ pub struct FileSystem {
 pub const ROOT: FileId = 0;
 
 impl FileSystem {
-    /// An empty one, but for so large a share of every group, or of the log, that is taken by others.
+    /// An empty one, but for so large a share of every group, or of the log, that is taken by
+    /// others.
     pub fn new(shape: Shape, settings: Settings, fill: f64, rng: &mut Rng) -> FileSystem {
         let mut groups = Groups::new(shape);
         let inode = groups.inode_of_directory(None).expect("there is a group");
@@ -227,7 +235,8 @@ impl FileSystem {
         self.groups.group_of_inode(self.files[file as usize].inode)
     }
 
-    /// Where the policy wants a block of a file that has no place: near those before, or at the mini-group of its process.
+    /// Where the policy wants a block of a file that has no place: near those before, or at the
+    /// mini-group of its process.
     fn region_of(&self, file: FileId) -> Region {
         let of = &self.files[file as usize];
         let shape = self.groups.shape();

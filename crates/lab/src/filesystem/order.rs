@@ -1,9 +1,12 @@
-//! What must be on the medium before what: the rules by which pointers, blocks and bits of blocks follow each other.
+//! What must be on the medium before what: the rules by which pointers, blocks and bits of blocks
+//! follow each other.
 //!
-//! A block that has pointers waits while one of the blocks that it points to is not on the medium. A block is *bare* from when it lands until a pointer to it
-//! can be found from an inode on the medium, and no bitmap that is written shows it until then. And blocks of a file that was removed are free only when
-//! its inode has been written without them. So a power cut at any instant leaves no pointer to a block that was not written, and none that
-//! two files have; what it leaves beyond that is blocks that nobody points to, which are free. A few look-ups for each block.
+//! A block that has pointers waits while one of the blocks that it points to is not on the medium.
+//! A block is *bare* from when it lands until a pointer to it can be found from an inode on the
+//! medium, and no bitmap that is written shows it until then. And blocks of a file that was removed
+//! are free only when its inode has been written without them. So a power cut at any instant leaves
+//! no pointer to a block that was not written, and none that two files have; what it leaves beyond
+//! that is blocks that nobody points to, which are free. A few look-ups for each block.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -55,7 +58,8 @@ impl Order {
         self.bare.contains(&at)
     }
 
-    /// A block with pointers is on the medium, itself at `at` if it is an indirect one; gives the blocks that bitmaps may show from now on.
+    /// A block with pointers is on the medium, itself at `at` if it is an indirect one; gives the
+    /// blocks that bitmaps may show from now on.
     pub(super) fn written(
         &mut self,
         key: Key,

@@ -1,6 +1,8 @@
-//! What is in the cache: blocks that are to be written, the longest waiting first, those on their way out, and data that was used last.
+//! What is in the cache: blocks that are to be written, the longest waiting first, those on their
+//! way out, and data that was used last.
 //!
-//! A block that becomes dirty while it is being written is to be written once more. O(log n) of `n` blocks.
+//! A block that becomes dirty while it is being written is to be written once more. O(log n) of `n`
+//! blocks.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,10 @@
-//! Where the layout policy leaves a block to be placed: a mini-group or a group, and where that is full the next wider one.
+//! Where the layout policy leaves a block to be placed: a mini-group or a group, and where that is
+//! full the next wider one.
 //!
-//! A file's first blocks belong into the group of its inode, at the mini-group of the process that writes them; later ones near those before.
-//! What follows is the order in which regions are offered: the mini-group (if the policy names one), its group, and then all other groups in order.
+//! A file's first blocks belong into the group of its inode, at the mini-group of the process that
+//! writes them; later ones near those before. What follows is the order in which regions are
+//! offered: the mini-group (if the policy names one), its group, and then all other groups in
+//! order.
 
 use super::shape::Shape;
 

@@ -1,22 +1,34 @@
-//! An allocator of our own: new blocks of all files go as long writes, each to where it is quickest to write and to read by a measured table.
+//! An allocator of our own: new blocks of all files go as long writes, each to where it is quickest
+//! to write and to read by a measured table.
 //!
-//! What a range write of one block per block gives away (docs/design/0029-range-writes.md), and what is done instead:
+//! What a range write of one block per block gives away (docs/design/0029-range-writes.md), and
+//! what is done instead:
 //!
-//! - *A command for each block.* Blocks that need a place and want the same group go together, the longest dirty first, of however many files. A short write waits
-//!   while another of its group is under way, as more may come to go with it: Nagle's rule ("Congestion control in IP/TCP internetworks", RFC 896, 1984).
-//!   Inodes and bitmaps that lie side by side go together as well.
-//! - *A place that fits the head and nobody else.* Only a write that *opens* is offered all that is free in its group, as heads are elsewhere or nothing more is to
-//!   come. Those that *go on* have a place each, in the order of their blocks: of all places ahead the one that costs least a block by [`Skips`], what is read and
-//!   what is written together. It is so far behind the last one that heads reach it in time, in reads as well, and a long run farther off beats short ones that are near.
-//! - *Pieces that grow short as a group fills.* What was passed over stays free, and a group that was gone through is left for the next.
-//! - *Inodes that are written over and over, and a turn each time.* What has a place goes in rounds: when no new block is under way, or as many have
-//!   landed since as half the cache holds. So a power cut loses at most that much more than what is dirty.
+//! - *A command for each block.* Blocks that need a place and want the same group go together, the
+//!   longest dirty first, of however many files. A short write waits while another of its group is
+//!   under way, as more may come to go with it: Nagle's rule ("Congestion control in IP/TCP
+//!   internetworks", RFC 896, 1984). Inodes and bitmaps that lie side by side go together as well.
+//! - *A place that fits the head and nobody else.* Only a write that *opens* is offered all that is
+//!   free in its group, as heads are elsewhere or nothing more is to come. Those that *go on* have
+//!   a place each, in the order of their blocks: of all places ahead the one that costs least a
+//!   block by [`Skips`], what is read and what is written together. It is so far behind the last
+//!   one that heads reach it in time, in reads as well, and a long run farther off beats short ones
+//!   that are near.
+//! - *Pieces that grow short as a group fills.* What was passed over stays free, and a group that
+//!   was gone through is left for the next.
+//! - *Inodes that are written over and over, and a turn each time.* What has a place goes in
+//!   rounds: when no new block is under way, or as many have landed since as half the cache holds.
+//!   So a power cut loses at most that much more than what is dirty.
 //!
-//! Departures from ext2: files lie by directory alone, not by who writes them, since blocks that are placed late do not mix. Sources: delayed allocation, and many blocks at once: Mathur and others, "The
-//! new ext4 filesystem", OLS 2007; gaps that fit the drive: [`super::skips`]; log-structured writes that thread through what is free: Rosenblum and Ousterhout, TOCS 10 (1), 1992, section 3.2.
+//! Departures from ext2: files lie by directory alone, not by who writes them, since blocks that
+//! are placed late do not mix. Sources: delayed allocation, and many blocks at once: Mathur and
+//! others, "The new ext4 filesystem", OLS 2007; gaps that fit the drive: [`super::skips`];
+//! log-structured writes that thread through what is free: Rosenblum and Ousterhout, TOCS 10 (1),
+//! 1992, section 3.2.
 //!
-//! When not to use it: where blocks have to be on the medium one by one, as it waits for company; where a drive is not the one that was measured. Costs: O(blocks that wait) and O(places within [`skips::SKIPS`] blocks)
-//! for a write that goes on, O(runs of a group) for one that opens.
+//! When not to use it: where blocks have to be on the medium one by one, as it waits for company;
+//! where a drive is not the one that was measured. Costs: O(blocks that wait) and O(places within
+//! [`skips::SKIPS`] blocks) for a write that goes on, O(runs of a group) for one that opens.
 //!
 //! [`skips::SKIPS`]: super::skips::SKIPS
 
@@ -52,7 +64,8 @@ pub(super) struct Runs {
     under_way: u64,
     /// The group where the last write went, if that was of new blocks.
     at: Option<u64>,
-    /// New blocks that have landed since the last round, and since when must be dirty what goes in it.
+    /// New blocks that have landed since the last round, and since when must be dirty what goes in
+    /// it.
     landed: u64,
     round: u64,
 }
@@ -111,7 +124,8 @@ impl FileSystem {
         Some(self.begin(&keys, Goes::Into(windows)))
     }
 
-    /// New blocks that may go and want the same group: the longest dirty first, as many as a request may have.
+    /// New blocks that may go and want the same group: the longest dirty first, as many as a
+    /// request may have.
     fn new_blocks(&self) -> Option<(u64, Vec<Key>)> {
         let mut from = 0;
         let mut all = std::iter::from_fn(|| {
@@ -137,7 +151,8 @@ impl FileSystem {
         })
     }
 
-    /// The group where new blocks go that want to lie in this one, and whether that opens. Of those that have room it is the nearest behind that was gone through least.
+    /// The group where new blocks go that want to lie in this one, and whether that opens. Of those
+    /// that have room it is the nearest behind that was gone through least.
     fn goes_to(&mut self, wanted: u64, is_short: bool) -> Option<(u64, bool)> {
         let count = self.groups.shape().groups();
         loop {
@@ -169,7 +184,8 @@ impl FileSystem {
         }
     }
 
-    /// The place ahead that costs least a block, and how many blocks it takes; beyond the table the next one.
+    /// The place ahead that costs least a block, and how many blocks it takes; beyond the table the
+    /// next one.
     fn place_ahead(&self, skips: &Skips, group: u64, most: u64) -> (u64, Vec<Range<u64>>) {
         let course = &self.runs.courses[group as usize];
         let end = self.groups.shape().begin(group) + course.end;

@@ -1,4 +1,5 @@
-//! The allocator of [`runs`](super::runs) against a literal twin, and what it joins; the tables against what a drive is.
+//! The allocator of [`runs`](super::runs) against a literal twin, and what it joins; the tables
+//! against what a drive is.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -40,7 +41,8 @@ fn file_system(shape: Shape, skips: Skips, fill: f64, rng: &mut Rng) -> FileSyst
     FileSystem::new(shape, settings, fill, rng)
 }
 
-/// The place ahead that costs least a block: every block is tried, with every length that is free from there on.
+/// The place ahead that costs least a block: every block is tried, with every length that is free
+/// from there on.
 fn literal(
     files: &FileSystem,
     skips: &Skips,
@@ -173,8 +175,8 @@ fn blueprint(knobs: &str) -> Box<dyn Blueprint> {
     drive::read(name, text, &part.knobs).unwrap().0
 }
 
-/// A track of `hp-c2247a` has 12 blocks and a turn takes 11.1 ms. With 0.64 ms before the arm moves the next block has gone by and comes back in a turn, the
-/// second next is reached.
+/// A track of `hp-c2247a` has 12 blocks and a turn takes 11.1 ms. With 0.64 ms before the arm moves
+/// the next block has gone by and comes back in a turn, the second next is reached.
 #[test]
 fn a_place_that_is_too_near_costs_a_turn() {
     let turn = 60e9 / 5_400.0;
@@ -246,7 +248,8 @@ fn a_short_write_waits_for_company_while_another_is_under_way() {
     assert_eq!(rest.blocks(), 3);
 }
 
-/// The pointers of an indirect block count from when an inode leads to where that block itself lies, wherever in a write it was.
+/// The pointers of an indirect block count from when an inode leads to where that block itself
+/// lies, wherever in a write it was.
 #[test]
 fn an_indirect_block_within_a_write_lies_behind_those_before_it() {
     let mut files = in_eights();
@@ -260,7 +263,8 @@ fn an_indirect_block_within_a_write_lies_behind_those_before_it() {
     assert_eq!(data.blocks(), 26);
     let at = places(&data)[0].start;
     files.ended(data, Ended::At(at));
-    // The pointers of both files go together, and one of them is removed meanwhile: its block is not there.
+    // The pointers of both files go together, and one of them is removed meanwhile: its block is
+    // not there.
     let both = files.next_write().unwrap();
     let keys: Vec<Key> = both.blocks.iter().map(|(key, _)| *key).collect();
     assert_eq!(keys, [first, file].map(|file| Key::Indirect(file, 0)));
@@ -277,7 +281,8 @@ fn an_indirect_block_within_a_write_lies_behind_those_before_it() {
     assert!(files.is_clean() && !files.order.is_bare(last));
 }
 
-/// What was removed is free when its inodes are on the medium without it, also where blocks of inodes go together.
+/// What was removed is free when its inodes are on the medium without it, also where blocks of
+/// inodes go together.
 #[test]
 fn blocks_of_all_inodes_of_a_write_are_free_behind_it() {
     let mut files = in_eights();

@@ -1,11 +1,16 @@
-//! The space of a log: segments of equal size, what lives in each, what may be written, and which one is worth cleaning.
+//! The space of a log: segments of equal size, what lives in each, what may be written, and which
+//! one is worth cleaning.
 //!
-//! A block is *open* if it may be written. What was written is *used* until its segment is free again as a whole: that is when nothing in it lives any more, and
-//! nothing that a checkpoint leads to did when that checkpoint began. Summaries are used and never live. Ages are counted on a clock of whoever writes; the age of a segment is that of its
-//! youngest block, which it keeps when it is moved.
+//! A block is *open* if it may be written. What was written is *used* until its segment is free
+//! again as a whole: that is when nothing in it lives any more, and nothing that a checkpoint leads
+//! to did when that checkpoint began. Summaries are used and never live. Ages are counted on a
+//! clock of whoever writes; the age of a segment is that of its youngest block, which it keeps when
+//! it is moved.
 //!
-//! Source: Rosenblum and Ousterhout, "The design and implementation of a log-structured file system", TOCS 10 (1), 1992, sections 3.2 to 3.6. Costs: O(log n) of `n` live blocks for a block; O(segments) for the next
-//! victim, and for what a checkpoint makes free; O(words of the volume) for runs that are open.
+//! Source: Rosenblum and Ousterhout, "The design and implementation of a log-structured file
+//! system", TOCS 10 (1), 1992, sections 3.2 to 3.6. Costs: O(log n) of `n` live blocks for a block;
+//! O(segments) for the next victim, and for what a checkpoint makes free; O(words of the volume)
+//! for runs that are open.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -14,7 +19,8 @@ use std::ops::Range;
 use super::bits::Bits;
 use super::files::Key;
 
-/// Runs that are shorter than such a part of a segment are not counted as room by a log that offers: little can be written there.
+/// Runs that are shorter than such a part of a segment are not counted as room by a log that
+/// offers: little can be written there.
 const SHORT: u64 = 8;
 
 /// By what the cleaner chooses.
@@ -44,7 +50,8 @@ pub(super) struct Segments {
     size: u64,
     all: Vec<Segment>,
     open: Bits,
-    /// Blocks in open runs that are not short, where nothing was written or became free since they were counted.
+    /// Blocks in open runs that are not short, where nothing was written or became free since they
+    /// were counted.
     counted: Cell<Option<u64>>,
     /// What lives where, and when it changed.
     living: BTreeMap<u64, (Key, u64)>,
@@ -166,7 +173,8 @@ impl Segments {
         }
     }
 
-    /// A block is open no more. A write that was under way when its segment was closed may land there all the same.
+    /// A block is open no more. A write that was under way when its segment was closed may land
+    /// there all the same.
     fn shut(&mut self, at: u64) {
         if self.open.has(at - self.first) {
             self.open.clear(at - self.first);
@@ -209,8 +217,8 @@ impl Segments {
         all.map(|(at, (key, changed))| (*at, *key, *changed))
     }
 
-    /// A checkpoint is on the medium that began when this epoch did: segments of which nothing lives since before then are clean. Gives how many
-    /// that are.
+    /// A checkpoint is on the medium that began when this epoch did: segments of which nothing
+    /// lives since before then are clean. Gives how many that are.
     pub(super) fn checkpoint(&mut self, epoch: u64) -> u64 {
         let mut freed = 0;
         for segment in 0..self.count() {
@@ -230,13 +238,15 @@ impl Segments {
         freed
     }
 
-    /// Blocks that will be open when a checkpoint has been written, as nothing lives in their segments.
+    /// Blocks that will be open when a checkpoint has been written, as nothing lives in their
+    /// segments.
     pub(super) fn dead(&self) -> u64 {
         let dead = self.all.iter().filter(|one| one.live == 0);
         dead.map(|one| one.used).sum()
     }
 
-    /// The segment that is most worth cleaning by now, among those that may be cleaned and would gain something; the first of equals.
+    /// The segment that is most worth cleaning by now, among those that may be cleaned and would
+    /// gain something; the first of equals.
     pub(super) fn worst(&self, by: CleanBy, now: u64, may: impl Fn(u64) -> bool) -> Option<u64> {
         let mut best: Option<(u64, (u128, u128))> = None;
         for (segment, of) in (0..).zip(&self.all) {

@@ -202,7 +202,8 @@ fn segments_do_as_a_literal_twin() {
     assert!(counts.iter().all(|count| *count > 100), "{counts:?}");
 }
 
-/// A segment that is closed is not offered any more. A write that was offered it before may land there, and nothing is counted twice.
+/// A segment that is closed is not offered any more. A write that was offered it before may land
+/// there, and nothing is counted twice.
 #[test]
 fn a_segment_that_is_closed_is_free_again_as_a_whole() {
     let mut segments = Segments::new(FIRST, 40, 3);

@@ -1,8 +1,11 @@
-//! How a file system is laid out: block groups of equal size, one behind the other, each with its own inodes.
+//! How a file system is laid out: block groups of equal size, one behind the other, each with its
+//! own inodes.
 //!
-//! A group begins with places for the superblock and the descriptors, which are not written here, then a block of bits for its blocks, one for
-//! its inodes, and the inodes, 64 to a block, one inode for two blocks as `mke2fs` made them. All behind that is for data. A sixteenth of a group is a
-//! mini-group: where a process begins to look for room. What is left of a drive behind its last whole group is not used.
+//! A group begins with places for the superblock and the descriptors, which are not written here,
+//! then a block of bits for its blocks, one for its inodes, and the inodes, 64 to a block, one
+//! inode for two blocks as `mke2fs` made them. All behind that is for data. A sixteenth of a group
+//! is a mini-group: where a process begins to look for room. What is left of a drive behind its
+//! last whole group is not used.
 
 /// Blocks of 512 bytes that a block of the file system has.
 pub const SECTORS: u64 = 8;

@@ -1,14 +1,23 @@
-//! What it costs a drive to go on so many blocks behind the last access: tables for reads and writes, measured before anything is run.
+//! What it costs a drive to go on so many blocks behind the last access: tables for reads and
+//! writes, measured before anything is run.
 //!
-//! A file that does not lie in one piece is read, and written, piece by piece. Where the next piece begins too near, it has gone by before the command for it is there, and costs a turn; where it is farther off, all that lies between
-//! has to pass. FFS knew the first (McKusick and others, "A fast file system for UNIX", TOCS 2 (3), 1984: `rotdelay`), and had it as a setting. Here it is measured, with all that
-//! tracks, surfaces, read-ahead and the bus make of it, as log skipping measures skips of writes ([`crate::skiplog`]).
+//! A file that does not lie in one piece is read, and written, piece by piece. Where the next piece
+//! begins too near, it has gone by before the command for it is there, and costs a turn; where it
+//! is farther off, all that lies between has to pass. FFS knew the first (McKusick and others, "A
+//! fast file system for UNIX", TOCS 2 (3), 1984: `rotdelay`), and had it as a setting. Here it is
+//! measured, with all that tracks, surfaces, read-ahead and the bus make of it, as log skipping
+//! measures skips of writes ([`crate::skiplog`]).
 //!
-//! Three accesses of one length follow each other: the second a few blocks behind the first, by turns none to seven, and the third so many blocks behind the second as is to be measured. What the third
-//! takes is averaged over several places. So a drive is in no rhythm that only equal skips have. What a drive takes for each block is told apart, by long accesses beside short ones. Reads are by the
-//! length of the piece before, which the bus may not have carried yet when it has passed; writes by their own, as their data have to be there first.
+//! Three accesses of one length follow each other: the second a few blocks behind the first, by
+//! turns none to seven, and the third so many blocks behind the second as is to be measured. What
+//! the third takes is averaged over several places. So a drive is in no rhythm that only equal
+//! skips have. What a drive takes for each block is told apart, by long accesses beside short ones.
+//! Reads are by the length of the piece before, which the bus may not have carried yet when it has
+//! passed; writes by their own, as their data have to be there first.
 //!
-//! Departures: a drive has zones, so a volume has as many tables as eighths; within one they are averaged. Measured are 3 accesses for each skip, length and place, reads and writes: a million and a half, and half a second with the simulator as optimised as the demo's.
+//! Departures: a drive has zones, so a volume has as many tables as eighths; within one they are
+//! averaged. Measured are 3 accesses for each skip, length and place, reads and writes: a million
+//! and a half, and half a second with the simulator as optimised as the demo's.
 
 use nearslot_core::contract::Blueprint;
 use nearslot_core::op::Op;
@@ -20,7 +29,8 @@ use crate::bench::Bench;
 pub const SKIPS: u64 = 384;
 /// Blocks of the accesses of a row. What is longer is as the last but for its transfer.
 const LENGTHS: [u64; 5] = [1, 2, 4, 8, 16];
-/// Places that are averaged over. From one to the next it is a golden section of all, so places that follow each other are far apart.
+/// Places that are averaged over. From one to the next it is a golden section of all, so places
+/// that follow each other are far apart.
 const PLACES: u64 = 16;
 const GOLDEN: u64 = 618_034;
 const WHOLE: u64 = 1_000_000;
@@ -32,7 +42,8 @@ const PARTS: u64 = 8;
 /// One for a part of the volume and for one kind of access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// What an access costs besides its transfer, in ns, by the class of its length and by how many blocks it is behind the last, which has the same length.
+    /// What an access costs besides its transfer, in ns, by the class of its length and by how many
+    /// blocks it is behind the last, which has the same length.
     cost: Vec<Vec<u64>>,
     /// What a block more costs.
     more: u64,
@@ -48,7 +59,8 @@ pub struct Skips {
 }
 
 impl Skips {
-    /// Measures a drive of which so many blocks are used. None if `go_on` says that nobody wants it any more.
+    /// Measures a drive of which so many blocks are used. None if `go_on` says that nobody wants it
+    /// any more.
     pub fn measure(
         blueprint: &dyn Blueprint,
         blocks: u64,
@@ -83,7 +95,8 @@ impl Skips {
         &self.parts[part.min(self.parts.len() - 1)]
     }
 
-    /// What so many blocks cost to be written and to be read, so many behind the end of the last, which were so many; none if that is not in the table.
+    /// What so many blocks cost to be written and to be read, so many behind the end of the last,
+    /// which were so many; none if that is not in the table.
     pub(super) fn cost(&self, end: u64, last: u64, skip: u64, len: u64) -> Option<u64> {
         let [read, written] = self.at(end);
         let reads = read.cost[class(last)].get(skip as usize)?;

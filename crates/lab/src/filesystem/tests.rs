@@ -1,4 +1,5 @@
-//! Random sequences over a medium that is looked at after every write: A10, A11 and D10 of the study, and that nothing is lost.
+//! Random sequences over a medium that is looked at after every write: A10, A11 and D10 of the
+//! study, and that nothing is lost.
 
 use std::sync::Arc;
 
@@ -288,7 +289,8 @@ fn without_offers_pointers_may_be_in_order_all_the_same() {
             let ran = run(seed, &habits);
             check_whole(&ran, free_at_first(seed, &habits));
             assert!(ran.files.absent.is_empty());
-            // A pointer to what was never written; blocks that have another owner soon are another matter.
+            // A pointer to what was never written; blocks that have another owner soon are another
+            // matter.
             *count += ran
                 .medium
                 .wrong
@@ -361,7 +363,8 @@ fn a_classic_file_lies_in_one_piece_from_the_mini_group_of_its_process_on() {
     assert_eq!(files.files[file as usize].indirect, [Some(76)]);
 }
 
-/// A block that could not be written has its room as long as its file has it, so nobody else may fill the volume up before it changes again.
+/// A block that could not be written has its room as long as its file has it, so nobody else may
+/// fill the volume up before it changes again.
 #[test]
 fn a_block_that_could_not_be_written_keeps_its_room_on_a_full_volume() {
     for offering in [Offering::MiniGroup, Offering::Group] {
@@ -393,7 +396,8 @@ fn a_block_that_could_not_be_written_keeps_its_room_on_a_full_volume() {
     }
 }
 
-/// Everything is written that may go, one after another, each to the first place that it is offered; but this block cannot be written.
+/// Everything is written that may go, one after another, each to the first place that it is
+/// offered; but this block cannot be written.
 fn write_all(files: &mut FileSystem, bad: Option<Key>) {
     while let Some(going) = files.next_write() {
         let at = match &going.goes {

@@ -1,5 +1,6 @@
-//! What processes do: loads after published benchmarks, drawn by a seed. What each is after, and where its numbers come from, stands in
-//! `workload/filesystem.rs`, from where it comes into the book. A few random numbers for each step.
+//! What processes do: loads after published benchmarks, drawn by a seed. What each is after, and
+//! where its numbers come from, stands in `workload/filesystem.rs`, from where it comes into the
+//! book. A few random numbers for each step.
 
 use nearslot_core::rng::Rng;
 use nearslot_core::units::Duration;
@@ -103,7 +104,8 @@ pub fn create(files: u64, bytes: u64, processes: u64) -> Work {
 const HOT_TENTHS: u64 = 9;
 const HOT_PART: u64 = 10;
 
-/// The same, and then so many overwrites of whole files that are drawn, each by who made the file. All are as likely, or a tenth of the files is hot.
+/// The same, and then so many overwrites of whole files that are drawn, each by who made the file.
+/// All are as likely, or a tenth of the files is hot.
 pub fn update(
     (files, bytes, processes): (u64, u64, u64),
     overwrites: u64,
@@ -127,7 +129,8 @@ pub fn update(
     work
 }
 
-/// Files of a directory of a source tree on average; the median of their sizes, its spread as a logarithm, and the largest.
+/// Files of a directory of a source tree on average; the median of their sizes, its spread as a
+/// logarithm, and the largest.
 const FILES_OF_DIRECTORY: f64 = 16.0;
 const SOURCE_BYTES: f64 = 4_600.0;
 const SOURCE_SPREAD: f64 = 1.3;

@@ -16,7 +16,8 @@ use crate::scenario::keys::says;
 use crate::scenario::{Load, Scenario};
 use crate::sim::Control;
 
-/// Keys that contradict each other in part: two spellings of one, names beside knobs, knobs that only some of the parts have.
+/// Keys that contradict each other in part: two spellings of one, names beside knobs, knobs that
+/// only some of the parts have.
 const AXES: [&str; 15] = [
     "depth=1,4",
     "workload.depth=2,8",

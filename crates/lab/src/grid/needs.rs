@@ -1,7 +1,9 @@
-//! Settings that need something beside their own part: a rate of rebuilds needs faults, what SARC says of sequences needs somebody who tells them.
+//! Settings that need something beside their own part: a rate of rebuilds needs faults, what SARC
+//! says of sequences needs somebody who tells them.
 //!
-//! A part that is given once for all runs may have such settings if one of these has what they need: with and without faults is a comparison. Of what
-//! traces ask for nothing is known before they are read; `prepare` looks at that.
+//! A part that is given once for all runs may have such settings if one of these has what they
+//! need: with and without faults is a comparison. Of what traces ask for nothing is known before
+//! they are read; `prepare` looks at that.
 
 use nearslot_core::config::PartConfig;
 use nearslot_core::registry::{ConfigError, Need};

@@ -1,7 +1,9 @@
-//! What a trace asks for: which of its requests count, the lines that they touch, and the numbers of these.
+//! What a trace asks for: which of its requests count, the lines that they touch, and the numbers
+//! of these.
 //!
-//! A sample is of lines, not of requests: a line that is in it is there with all its requests, so that what comes back comes
-//! back. It is drawn by a hash of the address (Waldspurger and others, Efficient MRC construction with SHARDS, FAST 2015).
+//! A sample is of lines, not of requests: a line that is in it is there with all its requests, so
+//! that what comes back comes back. It is drawn by a hash of the address (Waldspurger and others,
+//! Efficient MRC construction with SHARDS, FAST 2015).
 
 use std::ops::RangeInclusive;
 
@@ -17,7 +19,8 @@ use crate::error::RunError;
 /// Lines of an entry in the table of addresses, as a power of two: neighbouring pages share one.
 const GROUP_BITS: u32 = 6;
 
-/// Lines of a request beyond which they are not all kept by their addresses at once: a request may be terabytes long.
+/// Lines of a request beyond which they are not all kept by their addresses at once: a request may
+/// be terabytes long.
 const LONG: u64 = 1 << 16;
 
 /// Which lines are looked at.
@@ -88,7 +91,8 @@ impl Asked {
         self.interner.lines()
     }
 
-    /// Numbers the lines of the first requests, about a batch of them, behind what `flow` has. How many requests these were.
+    /// Numbers the lines of the first requests, about a batch of them, behind what `flow` has. How
+    /// many requests these were.
     ///
     /// # Errors
     /// There are more lines than can be numbered.
@@ -151,7 +155,8 @@ impl Asked {
         numbered.ok_or_else(too_many)
     }
 
-    /// The lines of a request that counts wait to get their numbers. Those of a very long one get them at once, behind what `flow` has.
+    /// The lines of a request that counts wait to get their numbers. Those of a very long one get
+    /// them at once, behind what `flow` has.
     #[inline]
     fn request(
         &mut self,

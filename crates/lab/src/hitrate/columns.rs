@@ -1,4 +1,5 @@
-//! Miss ratios for programs: a row for each cache and size, with what was asked, so that a row can leave its file.
+//! Miss ratios for programs: a row for each cache and size, with what was asked, so that a row can
+//! leave its file.
 //!
 //! Names are those of the JSON; what nests there is joined by `_`.
 

@@ -1,13 +1,18 @@
 //! From addresses to line numbers: what is asked for the first time gets the next number.
 //!
-//! Caches work on arrays by line number, which is what makes them fast, and one numbering of addresses serves all of them. Each device has a table
-//! of its own, so that an entry is an address and a number and nothing else. It has an entry for each group of neighbouring lines: pages that lie side by side share one.
+//! Caches work on arrays by line number, which is what makes them fast, and one numbering of
+//! addresses serves all of them. Each device has a table of its own, so that an entry is an address
+//! and a number and nothing else. It has an entry for each group of neighbouring lines: pages that
+//! lie side by side share one.
 //!
-//! A table is of buckets, each of which is one line of the processor's cache. So a look-up misses that once, or twice where its bucket has run over into
-//! the next one. Addresses of a batch are looked up in passes: the first only says which buckets will be needed, and the processor fetches many at a time, as
-//! no step waits for another. The places of a table are the upper bits of a hash, so one that grows is read and written from front to back.
+//! A table is of buckets, each of which is one line of the processor's cache. So a look-up misses
+//! that once, or twice where its bucket has run over into the next one. Addresses of a batch are
+//! looked up in passes: the first only says which buckets will be needed, and the processor fetches
+//! many at a time, as no step waits for another. The places of a table are the upper bits of a
+//! hash, so one that grows is read and written from front to back.
 //!
-//! O(1) for each address. 13 to 26 bytes for each group, and 4 for each of its lines if it has several.
+//! O(1) for each address. 13 to 26 bytes for each group, and 4 for each of its lines if it has
+//! several.
 
 use nearslot_core::ids::Line;
 use prefetch_index::prefetch_index;
@@ -18,7 +23,8 @@ const UNNUMBERED: u32 = u32::MAX;
 const ENTRIES: usize = 5;
 /// Buckets of an empty table, as a power of two.
 const BUCKETS_MIN: u32 = 4;
-/// A table grows when it has more than so many entries for each bucket: the rest has room then, and few buckets run over.
+/// A table grows when it has more than so many entries for each bucket: the rest has room then, and
+/// few buckets run over.
 const FULL: u32 = 4;
 
 /// More lines are not numbered: a cache keeps some bits of a word to itself.
@@ -70,7 +76,8 @@ impl Table {
         let mut place = (hash >> self.shift) as usize;
         loop {
             let bucket = &mut self.buckets[place];
-            // The first that is equal, without a branch: what is not used is zero, and stands behind.
+            // The first that is equal, without a branch: what is not used is zero, and stands
+            // behind.
             let mut at = ENTRIES;
             for entry in (0..ENTRIES).rev() {
                 at = if bucket.groups[entry] == group {
@@ -164,7 +171,8 @@ impl Interner {
         self.lines
     }
 
-    /// The lines of these addresses, which belong to these devices, behind what `out` has. None if there are more than can be numbered.
+    /// The lines of these addresses, which belong to these devices, behind what `out` has. None if
+    /// there are more than can be numbered.
     pub(super) fn intern(
         &mut self,
         addresses: &[u64],

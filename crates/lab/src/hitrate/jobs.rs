@@ -1,9 +1,11 @@
 //! The simulations of a question: every cache at every size.
 //!
-//! A cache that keeps what was asked for last needs one pass for all sizes ([`Recency`]); every other is simulated at each size by itself.
+//! A cache that keeps what was asked for last needs one pass for all sizes ([`Recency`]); every
+//! other is simulated at each size by itself.
 //!
-//! Of a sample, a cache is as much smaller as the sample is. How far a sample may be off is told by [`PARTS`] parts of it, each with caches
-//! that are once more as much smaller: what they differ by, the mean of them is off by less (Student's t).
+//! Of a sample, a cache is as much smaller as the sample is. How far a sample may be off is told by
+//! [`PARTS`] parts of it, each with caches that are once more as much smaller: what they differ by,
+//! the mean of them is off by less (Student's t).
 
 use std::sync::atomic::Ordering;
 
@@ -38,7 +40,8 @@ pub(super) struct Policy<'a> {
     pub(super) looks_ahead: bool,
     /// Whether one pass tells all sizes.
     is_recency: bool,
-    /// Whether it is another one than `lru` that decides as that does, since here nothing belongs to a sequence.
+    /// Whether it is another one than `lru` that decides as that does, since here nothing belongs
+    /// to a sequence.
     pub(super) is_lru_here: bool,
 }
 
@@ -166,7 +169,8 @@ enum Work {
 /// A simulation, of one cache or of several.
 struct Job {
     work: Work,
-    /// The numbers of the rows that it fills, of all rows that are asked for, in rising order of sizes.
+    /// The numbers of the rows that it fills, of all rows that are asked for, in rising order of
+    /// sizes.
     tells: Vec<usize>,
     /// Whether it has seen all that it was to see.
     is_done: bool,
@@ -241,7 +245,8 @@ impl Job {
 pub(super) struct Jobs(Vec<Job>);
 
 impl Jobs {
-    /// Simulates every cache of `asking`, made of `policies` in turn, with as many lines as `lines` says.
+    /// Simulates every cache of `asking`, made of `policies` in turn, with as many lines as `lines`
+    /// says.
     pub(super) fn new(
         policies: &[Policy<'_>],
         asking: &[Asking],
@@ -279,7 +284,8 @@ impl Jobs {
         }
     }
 
-    /// All that a trace asks for, at once: each simulation goes through it by itself, as many at a time as there are processors.
+    /// All that a trace asks for, at once: each simulation goes through it by itself, as many at a
+    /// time as there are processors.
     pub(super) fn ask_all(&mut self, all: Batch<'_>, footprint: u32, control: &Control) {
         self.0.par_iter_mut().with_max_len(1).for_each(|job| {
             job.reserve(footprint);
@@ -299,7 +305,8 @@ impl Jobs {
     }
 }
 
-/// Every cache at every size, where the trace asks for about `footprint` lines, of which `share` are looked at.
+/// Every cache at every size, where the trace asks for about `footprint` lines, of which `share`
+/// are looked at.
 ///
 /// # Errors
 /// A cache has no line, or too few in a sample.
@@ -344,8 +351,8 @@ pub(super) fn asking(
     Ok(policies.iter().flat_map(of).collect())
 }
 
-/// A cache with so much room beside all that is asked for does what a larger one does: it misses each line once. Without any beside, those of several
-/// segments need not.
+/// A cache with so much room beside all that is asked for does what a larger one does: it misses
+/// each line once. Without any beside, those of several segments need not.
 const BESIDE: u64 = 64;
 
 /// Lines of a cache: some take memory by what they may hold, so it is no more than can matter.
@@ -359,8 +366,8 @@ pub(super) fn part_of(line: Line) -> usize {
     (mix(u64::from(line.0)) % PARTS as u64) as usize
 }
 
-/// How far off the mean of these is, at 95 % if the sample is a small part of all lines, and at more if it is a large one: how much of what is
-/// asked about was seen does not enter.
+/// How far off the mean of these is, at 95 % if the sample is a small part of all lines, and at
+/// more if it is a large one: how much of what is asked about was seen does not enter.
 pub(super) fn half_width(values: &[f64; PARTS]) -> f64 {
     STUDENT_T * standard_error(values)
 }

@@ -1,10 +1,12 @@
 //! Miss ratios of caches alone: what would be missed, whatever it would cost.
 //!
-//! A trace is read once. Its addresses become numbers of lines once ([`intern`]), and every simulation, of each cache at each size, gets the same
-//! numbers. Nothing has a time here: what is missed is there at once. What a miss costs a client, `compare` tells.
+//! A trace is read once. Its addresses become numbers of lines once ([`intern`]), and every
+//! simulation, of each cache at each size, gets the same numbers. Nothing has a time here: what is
+//! missed is there at once. What a miss costs a client, `compare` tells.
 //!
-//! Where a size is a share of what the trace asks for, or a cache has to know the future, all numbers are kept first, four bytes each, and then
-//! simulations go on side by side. Else they get batches of numbers while the trace is read, and memory grows with the different lines alone.
+//! Where a size is a share of what the trace asks for, or a cache has to know the future, all
+//! numbers are kept first, four bytes each, and then simulations go on side by side. Else they get
+//! batches of numbers while the trace is read, and memory grows with the different lines alone.
 
 mod asked;
 mod columns;
@@ -43,7 +45,8 @@ pub use told::Told;
 /// Version of the JSON layout; grows when a key changes its meaning or goes away.
 pub const HITRATE_SCHEMA: u32 = 1;
 
-/// Lines that are asked for at a time: their numbers stay in the nearest cache of the processor while every simulation gets them.
+/// Lines that are asked for at a time: their numbers stay in the nearest cache of the processor
+/// while every simulation gets them.
 const BATCH: usize = 512;
 
 /// What is cached as one.
@@ -83,7 +86,8 @@ pub struct Question {
     pub caches: Vec<PartConfig>,
     /// Each of them at each of these sizes.
     pub sizes: Vec<Size>,
-    /// Leave out sizes that are too small for the trace, as long as one is left: nobody asked for just these.
+    /// Leave out sizes that are too small for the trace, as long as one is left: nobody asked for
+    /// just these.
     pub leave_out: bool,
     /// What is cached as one.
     pub unit: Unit,
@@ -159,7 +163,8 @@ pub struct HitRates {
     pub unit: Unit,
     /// Which requests count.
     pub which: Which,
-    /// The sample of lines that was looked at; none if it was all of them. Lines and misses below are estimates then.
+    /// The sample of lines that was looked at; none if it was all of them. Lines and misses below
+    /// are estimates then.
     pub sample: Option<Sampled>,
     /// Reads and writes that count.
     pub requests: u64,
@@ -182,26 +187,19 @@ impl HitRates {
     }
 }
 
-/// Reads a trace and simulates every cache of a question at every size, until `control` says stop. What was simulated by then is told, if that
-/// is anything.
+/// Reads a trace and simulates every cache of a question at every size, until `control` says stop.
+/// What was simulated by then is told, if that is anything.
 ///
 /// # Errors
-/// A cache or a size is wrong, the trace cannot be read or asks for nothing, or nothing was simulated before a stop.
+/// A cache or a size is wrong, the trace cannot be read or asks for nothing, or nothing was
+/// simulated before a stop.
 pub fn hit_rates(
     files: &[PathBuf],
     how: &OpenOptions,
     question: &Question,
     control: &Control,
 ) -> Result<HitRates, RunError> {
-    refuse_none("cache", &question.caches)?;
-    refuse_none("size", &question.sizes)?;
-    refuse_twice("cache", &question.caches)?;
-    refuse_twice("size", &question.sizes)?;
-    refuse_requests(question)?;
-    refuse_bytes(question)?;
-    for cache in &question.caches {
-        refuse_settings(cache)?;
-    }
+    refuse(question)?;
     let policies = jobs::policies(&question.caches)?;
     let mut whole = read::read(files, how, question, &policies, control)?;
     let share = question.sample.map_or(1.0, |sample| sample.share);
@@ -248,6 +246,20 @@ pub fn hit_rates(
     };
     found.headline = words::headline(&found);
     Ok(found)
+}
+
+/// Refuses a question that has no answer, or one that is not true.
+fn refuse(question: &Question) -> Result<(), RunError> {
+    refuse_none("cache", &question.caches)?;
+    refuse_none("size", &question.sizes)?;
+    refuse_twice("cache", &question.caches)?;
+    refuse_twice("size", &question.sizes)?;
+    refuse_requests(question)?;
+    refuse_bytes(question)?;
+    for cache in &question.caches {
+        refuse_settings(cache)?;
+    }
+    Ok(())
 }
 
 /// Refuses settings that a cache has in a stack alone.
@@ -399,7 +411,8 @@ fn without_sequences(policies: &[Policy<'_>]) -> Option<Warning> {
     Some(Warning::new(WarningKind::WithoutSequences, text))
 }
 
-/// Sizes at which a cache holds all that is asked for, and who misses more than each line once even so.
+/// Sizes at which a cache holds all that is asked for, and who misses more than each line once even
+/// so.
 fn holding_all(rows: &[Row], asking: &[Asking], footprint: u64) -> Vec<Warning> {
     let mut told: Vec<String> = Vec::new();
     for one in asking.iter().filter(|one| one.lines >= footprint) {

@@ -1,4 +1,5 @@
-//! A trace, read once: which lines it asks for, in which order; simulations that need no more than that go on meanwhile.
+//! A trace, read once: which lines it asks for, in which order; simulations that need no more than
+//! that go on meanwhile.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -13,8 +14,9 @@ use crate::inspect;
 use crate::sim::Control;
 use crate::warning::Warning;
 
-/// Simulations go on while the trace is read if their caches have so many lines at most: larger ones wait until it is known how many
-/// lines there are, as some take memory by what they are to hold.
+/// Simulations go on while the trace is read if their caches have so many lines at most: larger
+/// ones wait until it is known how many lines there are, as some take memory by what they are to
+/// hold.
 const MEANWHILE_MAX: u64 = 1 << 22;
 
 /// What a trace asks for, read to its end or to a stop.
@@ -32,10 +34,12 @@ pub(super) struct Whole {
     pub(super) is_cut_short: bool,
 }
 
-/// Reads a trace. Simulations that need neither what comes later nor how much that is go on meanwhile.
+/// Reads a trace. Simulations that need neither what comes later nor how much that is go on
+/// meanwhile.
 ///
 /// # Errors
-/// The trace cannot be read or asks for nothing, or it is to stop, and nothing was simulated meanwhile.
+/// The trace cannot be read or asks for nothing, or it is to stop, and nothing was simulated
+/// meanwhile.
 pub(super) fn read(
     files: &[PathBuf],
     how: &OpenOptions,

@@ -1,15 +1,18 @@
 //! Caches that keep the lines which were asked for last, at any number of sizes in one pass.
 //!
-//! Of two such caches the larger one holds all that the smaller one holds (Mattson and others, Evaluation techniques for storage hierarchies,
-//! IBM Systems Journal 9 (2), 1970). So nobody has to know which line leaves: it is enough to know when a line was asked for last, and
-//! how far back each size reaches.
+//! Of two such caches the larger one holds all that the smaller one holds (Mattson and others,
+//! Evaluation techniques for storage hierarchies, IBM Systems Journal 9 (2), 1970). So nobody has
+//! to know which line leaves: it is enough to know when a line was asked for last, and how far back
+//! each size reaches.
 //!
-//! Time is counted in requests for lines. A bit says of each instant whether the line of then was asked for again since; those that were not
-//! are the lines, in order of age. Each size has a bound: at it and behind it lie as many of these instants as it holds lines. A line
-//! is hit in a size if its last instant is not before the bound. Where it is missed, the bound moves on behind the next line.
-//! When the bits are used up, the instants that are left are numbered anew.
+//! Time is counted in requests for lines. A bit says of each instant whether the line of then was
+//! asked for again since; those that were not are the lines, in order of age. Each size has a
+//! bound: at it and behind it lie as many of these instants as it holds lines. A line is hit in a
+//! size if its last instant is not before the bound. Where it is missed, the bound moves on behind
+//! the next line. When the bits are used up, the instants that are left are numbered anew.
 //!
-//! Amortised O(1) for each line that is asked for and each size. Four bytes for each line, and a bit for each instant.
+//! Amortised O(1) for each line that is asked for and each size. Four bytes for each line, and a
+//! bit for each instant.
 
 use nearslot_core::contract::SOON;
 use nearslot_core::ids::Line;
@@ -36,9 +39,11 @@ pub(super) struct Recency {
     sizes: Vec<u32>,
     /// By size: as many lines as it holds were last asked for at this instant or later.
     bounds: Vec<u32>,
-    /// By size: lines that are asked for, which it hits and the next smaller one misses; at the end, those that all miss.
+    /// By size: lines that are asked for, which it hits and the next smaller one misses; at the
+    /// end, those that all miss.
     hits: Vec<u64>,
-    /// The same of whole requests, if these are counted: a size hits one if it hits all of its lines.
+    /// The same of whole requests, if these are counted: a size hits one if it hits all of its
+    /// lines.
     request_hits: Vec<u64>,
 }
 
@@ -69,7 +74,8 @@ impl Recency {
         }
     }
 
-    /// These lines are asked for, one after the other. What is known of one is fetched from memory some lines before, and then what is known of the instant which that says.
+    /// These lines are asked for, one after the other. What is known of one is fetched from memory
+    /// some lines before, and then what is known of the instant which that says.
     pub(super) fn ask(&mut self, asked: &[Line]) {
         for (index, line) in asked.iter().enumerate() {
             if let Some(soon) = asked.get(index + 2 * SOON) {
@@ -108,10 +114,12 @@ impl Recency {
         missing
     }
 
-    /// Moves the bounds of all sizes that miss a line which was asked for last at this instant. How many these are.
+    /// Moves the bounds of all sizes that miss a line which was asked for last at this instant. How
+    /// many these are.
     ///
-    /// Whether the smallest does is no branch: nobody could foresee it, and what a wrong guess costs is more than all that is done here. Of those behind it, each size more costs
-    /// as much as that, so there one guess, of which is the first that hits, is the less dear.
+    /// Whether the smallest does is no branch: nobody could foresee it, and what a wrong guess
+    /// costs is more than all that is done here. Of those behind it, each size more costs as much
+    /// as that, so there one guess, of which is the first that hits, is the less dear.
     #[inline]
     fn move_bounds(&mut self, last: u32, now: u32) -> usize {
         let mut sizes = self.bounds.iter_mut().zip(&self.sizes);
@@ -120,7 +128,8 @@ impl Recency {
         };
         let is_missed = last <= *bound;
         let moves = is_missed & (self.lines > *size);
-        // From a bound that stays, the next one may be far: then it is looked for where it is at once, at the present instant.
+        // From a bound that stays, the next one may be far: then it is looked for where it is at
+        // once, at the present instant.
         let from = if moves { *bound } else { now };
         let behind = next(&self.newest, from) + 1;
         *bound = if moves { behind } else { *bound };

@@ -12,7 +12,8 @@ use super::read::Whole;
 use crate::error::RunError;
 use crate::sim::Control;
 
-/// What was missed: in all that was looked at, and in each part of it if that is a sample. None of what did not go through all of it.
+/// What was missed: in all that was looked at, and in each part of it if that is a sample. None of
+/// what did not go through all of it.
 pub(super) struct Counted {
     pub(super) whole: Vec<Option<Missed>>,
     pub(super) parts: Vec<Vec<Option<Missed>>>,
@@ -80,7 +81,8 @@ pub(super) fn simulate(
     Ok(counted)
 }
 
-/// For each line that is asked for, when it is asked for the next time, counted from 1; the largest number if never.
+/// For each line that is asked for, when it is asked for the next time, counted from 1; the largest
+/// number if never.
 fn next(asked: &[Line], lines: u32) -> Result<Vec<u32>, RunError> {
     if u32::try_from(asked.len() + 1).is_err() {
         let what = "lines that the trace asks for";

@@ -74,7 +74,8 @@ impl Machine {
         self.note(until, Event::Wake(actor));
     }
 
-    /// Begins to do its steps once more, when it is time; false if it sleeps until then, or has ended.
+    /// Begins to do its steps once more, when it is time; false if it sleeps until then, or has
+    /// ended.
     fn begin_round(&mut self, actor: usize, now: Instant) -> bool {
         if self.pay(actor, now) {
             return false;
@@ -285,8 +286,9 @@ impl Machine {
         }
     }
 
-    /// Pages of a file were read; who waited for one of them goes on. If they could not be read, each page that is waited for is tried by itself, and
-    /// who waits for one that was goes on behind it.
+    /// Pages of a file were read; who waited for one of them goes on. If they could not be read,
+    /// each page that is waited for is tried by itself, and who waits for one that was goes on
+    /// behind it.
     pub(super) fn filled(
         &mut self,
         now: Instant,
@@ -412,7 +414,8 @@ impl Machine {
         true
     }
 
-    /// If it has dirtied enough, it looks at the limits before it goes on with the rest of what it writes.
+    /// If it has dirtied enough, it looks at the limits before it goes on with the rest of what it
+    /// writes.
     pub(super) fn look_at_limits(&mut self, actor: usize, (page, end): (u64, u64)) {
         if self.actors[actor].soiled >= self.pacing.allotment(self.dirty()) {
             self.actors[actor].doing = Doing::Held {
@@ -434,7 +437,8 @@ mod tests {
         machine.is_held(0, Instant(2), (5, 9))
     }
 
-    /// At 1,750 dirty pages of 2,000 the rate is the base rate: 32 pages are 1.31 ms, 200 are 8.19 ms.
+    /// At 1,750 dirty pages of 2,000 the rate is the base rate: 32 pages are 1.31 ms, 200 are 8.19
+    /// ms.
     #[test]
     fn what_is_owed_adds_up_and_is_slept_from_10_ms_on() {
         let mut machine = machine(1_750);
@@ -474,7 +478,8 @@ mod tests {
         assert_eq!(machine.actors[0].doing, Doing::Held { again, page, end });
     }
 
-    /// 1,750 are dirty: it may dirty 32 until it looks. A page that is dirty already does not count.
+    /// 1,750 are dirty: it may dirty 32 until it looks. A page that is dirty already does not
+    /// count.
     #[test]
     fn who_has_dirtied_its_allotment_looks_at_the_limits() {
         let mut machine = machine(1_750);

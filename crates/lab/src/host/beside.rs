@@ -1,7 +1,8 @@
-//! Greedy readers and writers, as the benchmark suite S names them: `10r-seq` is ten readers in a row, `5r5w-rand` five readers and five writers at random.
+//! Greedy readers and writers, as the benchmark suite S names them: `10r-seq` is ten readers in a
+//! row, `5r5w-rand` five readers and five writers at random.
 //!
-//! Each reads or writes 4 KiB at a time through the page cache, for ever, in a file of its own, as fio does there. With writers, one more process calls
-//! `sync` every two seconds.
+//! Each reads or writes 4 KiB at a time through the page cache, for ever, in a file of its own, as
+//! fio does there. With writers, one more process calls `sync` every two seconds.
 
 use nearslot_core::units::Duration;
 
@@ -65,7 +66,8 @@ impl Beside {
         self.readers + self.writers > 0
     }
 
-    /// The processes; `file_pages` is the size of a file, `rate` what all writers together may write in a second, and `sync` how often somebody syncs.
+    /// The processes; `file_pages` is the size of a file, `rate` what all writers together may
+    /// write in a second, and `sync` how often somebody syncs.
     pub fn processes(self, file_pages: u64, rate: Option<u64>, sync: Duration) -> Vec<Process> {
         let access = Access {
             pages: 1,

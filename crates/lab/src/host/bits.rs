@@ -39,8 +39,9 @@ impl Bits {
 
     /// Takes a page away; whether it was there.
     ///
-    /// The count goes by the bit as a number. Where it goes by a comparison of the masked word, rustc 1.95 drops it from loops over pages that are optimised as in a
-    /// release: `counts_are_kept_however_it_is_compiled` sees that under `make soak`, which compiles so.
+    /// The count goes by the bit as a number. Where it goes by a comparison of the masked word,
+    /// rustc 1.95 drops it from loops over pages that are optimised as in a release:
+    /// `counts_are_kept_however_it_is_compiled` sees that under `make soak`, which compiles so.
     #[inline]
     pub(super) fn take(&mut self, page: u64) -> bool {
         let word = &mut self.words[(page / 64) as usize];

@@ -1,7 +1,8 @@
 //! Files, where they lie, and which of their pages are in memory.
 //!
-//! A file lies in one piece. Pages that were read or written stay in memory until there is no room: then the oldest goes that was not asked for
-//! a second time since it came, as with the two lists of Linux, and that is neither dirty nor on its way.
+//! A file lies in one piece. Pages that were read or written stay in memory until there is no room:
+//! then the oldest goes that was not asked for a second time since it came, as with the two lists
+//! of Linux, and that is neither dirty nor on its way.
 
 use std::collections::VecDeque;
 
@@ -230,7 +231,8 @@ mod tests {
         assert!(files.soil((0, 6), Instant(9), 1));
         files.bring(0, 8, false);
         assert_eq!(present(&files), [5, 6, 8]);
-        // 5 was spared once and comes behind 8 now; 6 is dirty, then on its way out, then free to go.
+        // 5 was spared once and comes behind 8 now; 6 is dirty, then on its way out, then free to
+        // go.
         files.bring(0, 9, false);
         assert_eq!(present(&files), [5, 6, 9]);
         files.send(0, 6, 1);

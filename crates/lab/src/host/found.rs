@@ -1,4 +1,5 @@
-//! What a host tells at its end: of each process how often and how fast it did its steps, and of all some sums.
+//! What a host tells at its end: of each process how often and how fast it did its steps, and of
+//! all some sums.
 
 use nearslot_core::measure::Measure;
 use nearslot_core::op::Op;
@@ -246,7 +247,8 @@ impl Machine {
         moved.reduce(|one, other| (one.0 + other.0, one.1 + other.1))
     }
 
-    /// The first application begins to start: what others read and write is counted for a while, and the run goes on until then.
+    /// The first application begins to start: what others read and write is counted for a while,
+    /// and the run goes on until then.
     pub(super) fn begin_to_count(&mut self, now: Instant) {
         if let Some(moved) = self.moved_by_others() {
             self.starts.before = moved;

@@ -1,6 +1,8 @@
-//! The journal of the file system: who waits for a commit waits for some pages to be written, and for the drive's cache to be on the medium.
+//! The journal of the file system: who waits for a commit waits for some pages to be written, and
+//! for the drive's cache to be on the medium.
 //!
-//! One commit is under way at a time. Who comes meanwhile waits for the next one, which is for all of them.
+//! One commit is under way at a time. Who comes meanwhile waits for the next one, which is for all
+//! of them.
 
 use nearslot_core::op::Op;
 use nearslot_core::pages::PAGE;
@@ -11,7 +13,8 @@ use super::{Asker, Machine, Purpose, Settings};
 /// Blocks of the journal at most: 128 MiB.
 const AREA_MAX: u64 = (128 << 20) / 512;
 
-/// Blocks of the journal, which lies in front of the files: a sixteenth of the half that they have, and room for a commit.
+/// Blocks of the journal, which lies in front of the files: a sixteenth of the half that they have,
+/// and room for a commit.
 pub(super) fn area(settings: &Settings) -> u64 {
     let (from, end) = settings.files;
     let sixteenth = (end - from) / 16 / PAGE * PAGE;

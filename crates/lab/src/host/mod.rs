@@ -1,4 +1,5 @@
-//! A host above the drives: processes that read, write, think and wait, a page cache, and a flusher.
+//! A host above the drives: processes that read, write, think and wait, a page cache, and a
+//! flusher.
 //!
 //! ```text
 //! processes (told, beside)   steps in a row; a stream each
@@ -10,10 +11,13 @@
 //! requests, each with what it is for; their answers wake who waits
 //! ```
 //!
-//! Time passes only in sleeps: a process counts what it computes, and sleeps for it before it does what others can see. Processors are never short, and
-//! memory is for the page cache alone. A process goes on behind a request that failed, which is counted.
+//! Time passes only in sleeps: a process counts what it computes, and sleeps for it before it does
+//! what others can see. Processors are never short, and memory is for the page cache alone. A
+//! process goes on behind a request that failed, which is counted.
 //!
-//! A request costs a few events of O(log processes); what is written to memory is a bit a page; who syncs pays for a look at all pages of a file. The design, and what is left out: docs/design/0028-host.md.
+//! A request costs a few events of O(log processes); what is written to memory is a bit a page; who
+//! syncs pays for a look at all pages of a file. The design, and what is left out:
+//! docs/design/0028-host.md.
 
 mod acting;
 mod actor;
@@ -91,7 +95,8 @@ enum Purpose {
     Direct { process: usize },
     /// A process that starts reads ahead.
     Ahead { process: usize, of: u16 },
-    /// It writes back dirty pages of a file: for the flusher, or for the process that waits for them.
+    /// It writes back dirty pages of a file: for the flusher, or for the process that waits for
+    /// them.
     Back {
         file: usize,
         first: u64,
@@ -320,7 +325,8 @@ impl Machine {
         due.map(|due| due.min(self.settings.end))
     }
 
-    /// What is asked for at `now`, one after another; none if nothing is, whatever else happens then.
+    /// What is asked for at `now`, one after another; none if nothing is, whatever else happens
+    /// then.
     pub fn next(&mut self, now: Instant) -> Option<Request> {
         self.pass(now);
         while !self.over && self.out.is_empty() {
@@ -433,7 +439,8 @@ impl Machine {
 mod tests {
     use super::*;
 
-    /// 10,000 pages of memory: the flusher begins above 1,000 dirty ones, and writers stand at 2,000.
+    /// 10,000 pages of memory: the flusher begins above 1,000 dirty ones, and writers stand at
+    /// 2,000.
     pub(super) fn settings() -> Settings {
         Settings {
             files: (1 << 20, 1 << 21),

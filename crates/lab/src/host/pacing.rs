@@ -1,9 +1,11 @@
-//! How much may be dirty, and how fast writers are let go on beyond that (Wu, "I/O-less dirty throttling", Linux Plumbers Conference 2010;
-//! mm/page-writeback.c of Linux 6.12).
+//! How much may be dirty, and how fast writers are let go on beyond that (Wu, "I/O-less dirty
+//! throttling", Linux Plumbers Conference 2010; mm/page-writeback.c of Linux 6.12).
 //!
-//! Up to the middle of the background and the hard limit writers are free. From there on each sleeps as long as its pages take at its rate: the base
-//! rate, which is found so that all writers together write what the drive takes, times a factor of where between that middle and the hard limit the
-//! dirty pages are. The factor is 1 half way, falls to 0 at the hard limit, and is 2 at most.
+//! Up to the middle of the background and the hard limit writers are free. From there on each
+//! sleeps as long as its pages take at its rate: the base rate, which is found so that all writers
+//! together write what the drive takes, times a factor of where between that middle and the hard
+//! limit the dirty pages are. The factor is 1 half way, falls to 0 at the hard limit, and is 2 at
+//! most.
 
 use nearslot_core::pages::PAGE_BYTES;
 use nearslot_core::units::{Duration, Instant};
@@ -96,8 +98,8 @@ impl Pacing {
         (self.since, self.written, self.dirtied) = (now, 0, 0);
     }
 
-    /// A writer has dirtied so many pages since it last looked: how long it is held for them; none if it is not. Beyond the hard limit it
-    /// has to look again.
+    /// A writer has dirtied so many pages since it last looked: how long it is held for them; none
+    /// if it is not. Beyond the hard limit it has to look again.
     pub(super) fn pause(
         &mut self,
         now: Instant,
@@ -184,7 +186,8 @@ mod tests {
         assert_eq!(pacing.chunk(), 25 * 1_024);
     }
 
-    /// 100 pages in a fifth of a second are 500 a second, which counts for a fifteenth of three seconds.
+    /// 100 pages in a fifth of a second are 500 a second, which counts for a fifteenth of three
+    /// seconds.
     #[test]
     fn what_the_drive_takes_is_looked_at_each_fifth_of_a_second() {
         let mut pacing = Pacing::new(1_000, 2_000);
@@ -208,7 +211,8 @@ mod tests {
         (pacing.dirtied, pacing.since) = (10, Instant::ZERO);
         pacing.look(Instant(200_000_000), 1_500);
         assert_eq!(pacing.base, 100.0);
-        // One page in a fifth of a second are 5 a second, far fewer than the drive takes: half way to that.
+        // One page in a fifth of a second are 5 a second, far fewer than the drive takes: half way
+        // to that.
         pacing.dirtied = 1;
         pacing.look(Instant(400_000_000), 1_750);
         assert!(

@@ -1,8 +1,11 @@
-//! Read-ahead of a process in its file, as Linux did it on demand until its rework of 2024 (Wu et al., "On the design of a new Linux readahead framework", Operating Systems
-//! Review 42, 2008; mm/readahead.c).
+//! Read-ahead of a process in its file, as Linux did it on demand until its rework of 2024 (Wu et
+//! al., "On the design of a new Linux readahead framework", Operating Systems Review 42, 2008;
+//! mm/readahead.c).
 //!
-//! Who reads from the beginning of a file, or on from where it was, gets a window: four pages for one, then twice as many (four times as long as they are few) up to the
-//! limit. When the first page of a window is read that was not asked for, the next window is brought. Who reads elsewhere gets what it asks for.
+//! Who reads from the beginning of a file, or on from where it was, gets a window: four pages for
+//! one, then twice as many (four times as long as they are few) up to the limit. When the first
+//! page of a window is read that was not asked for, the next window is brought. Who reads elsewhere
+//! gets what it asks for.
 
 /// A run of pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -137,7 +140,8 @@ mod tests {
         );
     }
 
-    /// What Linux calls a sequential miss: at the front, on from the last page, or for more than a window.
+    /// What Linux calls a sequential miss: at the front, on from the last page, or for more than a
+    /// window.
     #[test]
     fn who_begins_or_goes_on_gets_a_window_though_it_was_elsewhere() {
         let mut window = Window::default();

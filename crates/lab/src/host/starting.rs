@@ -1,4 +1,5 @@
-//! An application that starts: its requests in their order, each of its processes a stream that nobody knows yet.
+//! An application that starts: its requests in their order, each of its processes a stream that
+//! nobody knows yet.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Who waits for a file: until what of it was dirty, or on its way out, when they began, is written.
+//! Who waits for a file: until what of it was dirty, or on its way out, when they began, is
+//! written.
 
 use super::bits::Bits;
 
@@ -111,7 +112,8 @@ mod tests {
         assert_eq!(sendable((&dirty, &leaving), 7, 8), 1);
     }
 
-    /// Pages 1 and 2 are dirty, 2 and 5 on their way out: 2 is sent when it is there, and was not waited for before that.
+    /// Pages 1 and 2 are dirty, 2 and 5 on their way out: 2 is sent when it is there, and was not
+    /// waited for before that.
     #[test]
     fn a_page_that_is_on_its_way_and_dirty_again_is_waited_for_twice() {
         let (dirty, leaving) = (bits(&[1, 2]), bits(&[2, 5]));
@@ -122,7 +124,8 @@ mod tests {
         assert_eq!(sync.next((&dirty, &leaving), 8), None);
         sync.written(5, 1);
         sync.written(2, 1);
-        // It is dirty still, but the one that was sent has not come back: nothing is looked at anew until it has.
+        // It is dirty still, but the one that was sent has not come back: nothing is looked at anew
+        // until it has.
         let leaving = bits(&[1]);
         assert_eq!(sync.next((&dirty, &leaving), 8), None);
         sync.written(1, 1);

@@ -1,7 +1,7 @@
 //! Processes as users describe them, read and checked.
 //!
-//! A scenario has them as tables, `[[workload.process]]`; a setting has them as JSON, which is the same. Everything that is wrong is named with the
-//! process it stands in and what is allowed.
+//! A scenario has them as tables, `[[workload.process]]`; a setting has them as JSON, which is the
+//! same. Everything that is wrong is named with the process it stands in and what is allowed.
 
 use std::sync::Arc;
 
@@ -271,7 +271,8 @@ fn check_table(about: &dyn Fn(&str) -> String, table: &Table) -> Result<(), Conf
     Ok(())
 }
 
-/// Whether no setting is in vain: the file of a process that does nothing with it, the priority of one that never asks itself.
+/// Whether no setting is in vain: the file of a process that does nothing with it, the priority of
+/// one that never asks itself.
 fn check_effect(process: &Process, table: &Value, shared: bool) -> Result<(), ConfigError> {
     let any = |does: fn(&Step) -> bool| process.steps.iter().any(does);
     let of_file =

@@ -1,6 +1,7 @@
 //! Writeback: what the flusher writes, in which order, and what a process writes for itself.
 //!
-//! There is one flusher, as there is one work list for a device in Linux, and it does one job at a time (fs/fs-writeback.c of Linux 6.12):
+//! There is one flusher, as there is one work list for a device in Linux, and it does one job at a
+//! time (fs/fs-writeback.c of Linux 6.12):
 //!
 //! ```text
 //! background   while more is dirty than the background limit: files in turns, a chunk of each
@@ -9,8 +10,10 @@
 //! sync         behind that: what is dirty, or on its way out, when it begins, as synchronous writes; when all that is written, a commit
 //! ```
 //!
-//! Background and old writeback give way to others. A file is written upward from where it was left, and begins again at its front. A page that is on its way out is not sent
-//! a second time until it is there. Who calls `fsync` writes its file itself, and waits for what of it was dirty or on its way out then, whoever writes that.
+//! Background and old writeback give way to others. A file is written upward from where it was
+//! left, and begins again at its front. A page that is on its way out is not sent a second time
+//! until it is there. Who calls `fsync` writes its file itself, and waits for what of it was dirty
+//! or on its way out then, whoever writes that.
 
 use std::collections::VecDeque;
 
@@ -153,7 +156,8 @@ impl Machine {
         self.ask_pages(now, Op::Write, place, by, purpose);
     }
 
-    /// What the flusher writes next: a file, a page of it, and how many; none if there is nothing, or it waits.
+    /// What the flusher writes next: a file, a page of it, and how many; none if there is nothing,
+    /// or it waits.
     fn next_out(&mut self, now: Instant) -> Option<(usize, u64, u64)> {
         loop {
             if let Some(place) = self.next_of_turn(now) {
@@ -325,7 +329,8 @@ impl Machine {
         self.write_back(now);
     }
 
-    /// A write that failed counts for who asked for it; one of the flusher, for who wrote last to the file.
+    /// A write that failed counts for who asked for it; one of the flusher, for who wrote last to
+    /// the file.
     fn writing_failed(&mut self, number: usize, of: Option<usize>) {
         let writer = self.files.all[number].writer;
         let wrote = || self.actors.iter().position(|actor| actor.stream == writer);
@@ -333,7 +338,8 @@ impl Machine {
         self.actors[actor].found.failed += 1;
     }
 
-    /// Who waited for a file and has what it waited for goes on: a process with a commit, the flusher with its job.
+    /// Who waited for a file and has what it waited for goes on: a process with a commit, the
+    /// flusher with its job.
     fn end_syncs(&mut self, now: Instant, number: usize) {
         let mut at = 0;
         while let Some(sync) = self.files.all[number].syncs.get(at) {

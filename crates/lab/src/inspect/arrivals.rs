@@ -1,9 +1,10 @@
 //! How requests arrive: rates, bursts, and the step of the clock.
 //!
-//! Arrivals are counted in windows of 1 ms to 1000 s from the first one on. Only the finest window is touched by a
-//! request; when it ends, its count goes to the next coarser one. The index of dispersion of counts (variance over
-//! mean; Gusella, Characterizing the variability of arrival processes with indexes of dispersion, IEEE JSAC 9,
-//! 1991) is taken over whole windows, where there are at least [`WINDOWS_MIN`]. Cost: O(1) per request.
+//! Arrivals are counted in windows of 1 ms to 1000 s from the first one on. Only the finest window
+//! is touched by a request; when it ends, its count goes to the next coarser one. The index of
+//! dispersion of counts (variance over mean; Gusella, Characterizing the variability of arrival
+//! processes with indexes of dispersion, IEEE JSAC 9, 1991) is taken over whole windows, where
+//! there are at least [`WINDOWS_MIN`]. Cost: O(1) per request.
 
 use nearslot_core::metrics::Histogram;
 use nearslot_core::units::Duration;

@@ -1,7 +1,9 @@
-//! What the numbers of an inspection say, as sentences: the headline of its page and what stands below.
+//! What the numbers of an inspection say, as sentences: the headline of its page and what stands
+//! below.
 //!
-//! A sentence is made for each question that a reader brings: is the load even, is it spread over the addresses, what would a
-//! cache do, how long are requests. Those with an answer far from even come first.
+//! A sentence is made for each question that a reader brings: is the load even, is it spread over
+//! the addresses, what would a cache do, how long are requests. Those with an answer far from even
+//! come first.
 
 use super::inspection::Inspection;
 use super::pictures::{Cells, Held, Reuse};
@@ -16,7 +18,8 @@ const PEAK_REQUESTS_MIN: f64 = 10.0;
 const PEAK_EVEN: f64 = 1.2;
 /// Two thirds of the requests in so little of the addresses are worth one as well.
 const PLACES_TELLING: f64 = 0.1;
-/// Of fewer requests than this nothing is told of where they are: two lie in two places, whatever the load is.
+/// Of fewer requests than this nothing is told of where they are: two lie in two places, whatever
+/// the load is.
 const PLACED_MIN: u64 = 30;
 /// Below this share nothing is said to be read again.
 const HELD_LITTLE: f64 = 0.05;
@@ -121,7 +124,8 @@ fn cache(found: &Inspection) -> Finding {
         (None, Some(writes)) => ("written", writes, footprint.written_pages_again_share),
         (None, None) => return None,
     };
-    // A cache of any size holds what was touched before. The footprint counts the same, with a larger sample or none.
+    // A cache of any size holds what was touched before. The footprint counts the same, with a
+    // larger sample or none.
     let sampled = held.held_share.last().copied()?;
     let finer = footprint.sampled_one_in < reuse.sampled_one_in;
     let most = again.filter(|_| finer).unwrap_or(sampled);
@@ -224,8 +228,8 @@ mod tests {
         found.pictures.unwrap().findings
     }
 
-    /// A write each second, nine in ten to the same block of a large volume; 50 more in the last second, all reads of that
-    /// block.
+    /// A write each second, nine in ten to the same block of a large volume; 50 more in the last
+    /// second, all reads of that block.
     fn bursty() -> Vec<Record> {
         let place = |i: u64| if i.is_multiple_of(10) { i << 30 } else { 0 };
         let write =
@@ -280,7 +284,8 @@ mod tests {
         );
     }
 
-    /// 136 ms, faster at the end: the second window of 100 ms is not full, the first one below the mean.
+    /// 136 ms, faster at the end: the second window of 100 ms is not full, the first one below the
+    /// mean.
     #[test]
     fn a_trace_shorter_than_a_window_has_no_busiest_one() {
         let at = |i: i64| {
@@ -389,7 +394,8 @@ mod tests {
         assert_eq!([of(49), of(50)], [false, true]);
     }
 
-    /// Where blocks are sampled and the footprint is not, what any cache would hold is what the footprint counts.
+    /// Where blocks are sampled and the footprint is not, what any cache would hold is what the
+    /// footprint counts.
     #[test]
     fn a_sampled_curve_does_not_contradict_what_was_counted() {
         let mut one = made(&bursty());

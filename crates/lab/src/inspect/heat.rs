@@ -1,12 +1,14 @@
 //! Where requests begin over time, and what was asked when: a grid whose cells grow with the trace.
 //!
-//! Neither the length of a trace nor its addresses are known beforehand. Columns of time begin at 1 us and rows of
-//! addresses at 4 KiB. If a request lies outside, neighbouring columns or rows are merged by twos until it lies inside, and
-//! counts are added, so none is lost. In the end a map has 129 to 256 columns, and 65 to 128 rows, unless the trace is
-//! too short for so many. A request counts where it begins. All devices have the same columns; each has its own rows.
+//! Neither the length of a trace nor its addresses are known beforehand. Columns of time begin at 1
+//! us and rows of addresses at 4 KiB. If a request lies outside, neighbouring columns or rows are
+//! merged by twos until it lies inside, and counts are added, so none is lost. In the end a map has
+//! 129 to 256 columns, and 65 to 128 rows, unless the trace is too short for so many. A request
+//! counts where it begins. All devices have the same columns; each has its own rows.
 //!
-//! The first [`GRIDS_MAX`] devices of a trace get a grid of 512 KiB; requests of later ones are only counted, since it is not
-//! known beforehand which devices will be the busiest. Cost: O(1) per request.
+//! The first [`GRIDS_MAX`] devices of a trace get a grid of 512 KiB; requests of later ones are
+//! only counted, since it is not known beforehand which devices will be the busiest. Cost: O(1) per
+//! request.
 
 use std::cmp::Reverse;
 
@@ -225,8 +227,8 @@ impl Grid {
         }
     }
 
-    /// Makes the row of an address by moving the lowest row, and by merging rows if there would be too many; gives its
-    /// number.
+    /// Makes the row of an address by moving the lowest row, and by merging rows if there would be
+    /// too many; gives its number.
     #[cold]
     fn reach(&mut self, offset: u64) -> u64 {
         let row = offset >> self.row_bits;
@@ -284,7 +286,8 @@ impl Grid {
     }
 }
 
-/// The least share of all rows of the maps, by their length, that have two thirds of what `of` counts.
+/// The least share of all rows of the maps, by their length, that have two thirds of what `of`
+/// counts.
 fn two_thirds(maps: &[HeatMap], of: fn(&Cells, usize) -> u64) -> Option<f64> {
     let mut rows: Vec<(u64, u64)> = Vec::new();
     for map in maps {
@@ -330,7 +333,8 @@ mod tests {
         counted(records).heat(&|dev| format!("sd{dev}"))
     }
 
-    /// Requests of a map by what they are: the time and the address where their cell begins, in ns and bytes.
+    /// Requests of a map by what they are: the time and the address where their cell begins, in ns
+    /// and bytes.
     fn cells(map: &HeatMap, column_ns: u64) -> BTreeMap<(u64, u64), (u64, u64)> {
         let cells = &map.cells;
         let cell = |at: usize| {
@@ -422,7 +426,8 @@ mod tests {
     }
 
     proptest! {
-        /// The twin knows how long the trace is and where it ends, and puts every request into its cell.
+        /// The twin knows how long the trace is and where it ends, and puts every request into its
+        /// cell.
         #[test]
         fn no_request_is_lost_and_each_is_in_its_cell(
             seed in prop::collection::vec((0_u64..1 << 40, 0_u64..1 << 44, 0_u32..60, 0_u32..60, any::<bool>()), 1..400),

@@ -1,8 +1,8 @@
 //! What an inspection finds, as plain data: the JSON of `inspect` and the input of its text.
 //!
-//! Keys carry their units (`_bytes`, `_s`, `_ms`, `_rps`; `_mb_s` counts megabytes of 10^6, `_mib` of 2^20). A
-//! *share* is in `0..=1`. "Media" requests are reads and writes; what is said of sizes, places and sequence is
-//! about them alone.
+//! Keys carry their units (`_bytes`, `_s`, `_ms`, `_rps`; `_mb_s` counts megabytes of 10^6, `_mib`
+//! of 2^20). A *share* is in `0..=1`. "Media" requests are reads and writes; what is said of sizes,
+//! places and sequence is about them alone.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,8 @@ pub struct Inspection {
     pub schema: u32,
     /// Version of nearslot.
     pub version: String,
-    /// The build of nearslot: the commit that it was compiled from, `-changed` behind it if the source differed, or `unknown`.
+    /// The build of nearslot: the commit that it was compiled from, `-changed` behind it if the
+    /// source differed, or `unknown`.
     pub build: String,
     /// Format as detected or named.
     pub format: String,
@@ -91,8 +92,8 @@ pub struct Times {
     pub kind: TimeKind,
     /// Smallest step of the format's time stamps.
     pub resolution_ns: u64,
-    /// Greatest step that all time stamps are a multiple of, from the first; `None` when they are all equal or were
-    /// spread.
+    /// Greatest step that all time stamps are a multiple of, from the first; `None` when they are
+    /// all equal or were spread.
     pub step_ns: Option<u64>,
     /// Unix time of the first record in ns, when the format tells.
     pub epoch_unix_ns: Option<i64>,
@@ -167,7 +168,8 @@ impl Sizes {
     pub const COMMON_MAX: usize = 8;
 }
 
-/// Media requests by powers of two; the n-th values of all lists are one bin, and no bin between two others is left out.
+/// Media requests by powers of two; the n-th values of all lists are one bin, and no bin between
+/// two others is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SizeOctaves {
     /// Shortest size of a bin; the next bin begins at twice as many.
@@ -226,8 +228,8 @@ pub struct Footprint {
     pub bytes: Option<u64>,
     /// Of every so many pieces of 256 KiB one was looked at; with 1 the counts are exact.
     pub sampled_one_in: u64,
-    /// Share of the pages read that were touched before: what a cache of any size would have held of them; `None` without
-    /// reads. A page counts for each request that touches it.
+    /// Share of the pages read that were touched before: what a cache of any size would have held
+    /// of them; `None` without reads. A page counts for each request that touches it.
     pub read_pages_again_share: Option<f64>,
     /// The same of the pages written.
     pub written_pages_again_share: Option<f64>,
@@ -240,7 +242,8 @@ pub struct Footprint {
 pub struct Timeline {
     /// Length of an interval.
     pub interval_s: f64,
-    /// Distinct data touched in each interval, by 4 KiB pages; a sketch with a standard error of 1.6 %.
+    /// Distinct data touched in each interval, by 4 KiB pages; a sketch with a standard error of
+    /// 1.6 %.
     pub working_set_mib: Vec<f64>,
     /// Requests per second in each interval; the trace ends somewhere in the last one.
     pub rate_rps: Vec<f64>,
@@ -255,21 +258,25 @@ pub struct Timeline {
 pub struct Arrivals {
     /// Requests per second over the span; `None` if all came at once.
     pub mean_rps: Option<f64>,
-    /// Most requests in a window of 1 s (windows count from the first arrival); `None` for shorter traces.
+    /// Most requests in a window of 1 s (windows count from the first arrival); `None` for shorter
+    /// traces.
     pub peak_1s_rps: Option<f64>,
     /// The same for 100 ms, per second.
     pub peak_100ms_rps: Option<f64>,
-    /// Standard deviation of the gaps between arrivals over their mean: 0 for a clock, 1 for a Poisson process.
+    /// Standard deviation of the gaps between arrivals over their mean: 0 for a clock, 1 for a
+    /// Poisson process.
     pub gap_cv: Option<f64>,
     /// 10th percentile of the gaps that are not 0.
     pub gap_p10_ms: Option<f64>,
     /// All gaps between one arrival and the next.
     pub gaps: GapOctaves,
-    /// Variance over mean of the number of arrivals in windows of one length: 1 for a Poisson process at any length.
+    /// Variance over mean of the number of arrivals in windows of one length: 1 for a Poisson
+    /// process at any length.
     pub dispersion: Vec<Dispersion>,
 }
 
-/// Gaps by powers of two; the n-th values of both lists are one bin, and no bin between two others is left out.
+/// Gaps by powers of two; the n-th values of both lists are one bin, and no bin between two others
+/// is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct GapOctaves {
     /// Gaps of 0, which no bin holds: requests with the same time.

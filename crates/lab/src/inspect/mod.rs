@@ -1,8 +1,9 @@
 //! Looks a trace over: what is in it, whether it is sane, and what to know before believing it.
 //!
-//! One pass over the batches of a reader, in bounded memory (about 60 MB, most of it for the footprint; twice that
-//! with a million clients). Each part of the inspection has a counter of its own, which sees every batch; nothing is
-//! kept of a record but what counters keep. [`Pictures`] cost extra and are counted on request.
+//! One pass over the batches of a reader, in bounded memory (about 60 MB, most of it for the
+//! footprint; twice that with a million clients). Each part of the inspection has a counter of its
+//! own, which sees every batch; nothing is kept of a record but what counters keep. [`Pictures`]
+//! cost extra and are counted on request.
 
 mod arrivals;
 mod findings;
@@ -248,8 +249,8 @@ impl Units {
         self.left -= taken;
     }
 
-    /// What no system does unless a unit is wrong, and that waits are those of coarse stamps; `header` is the reader's, after its
-    /// last batch.
+    /// What no system does unless a unit is wrong, and that waits are those of coarse stamps;
+    /// `header` is the reader's, after its last batch.
     pub fn doubts(self, header: &Header) -> (Vec<Warning>, Option<Warning>) {
         let found = self.first.finish(header).warnings;
         let coarse = found

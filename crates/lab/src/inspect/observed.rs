@@ -1,9 +1,10 @@
 //! What the trace says about the system it was taken on: latencies and the queue they imply.
 //!
-//! A request is outstanding from its arrival to arrival plus response time. Completions wait in a heap; each
-//! arrival takes out those before it, and what is left, itself included, is the depth it makes. Should more than
-//! [`OUTSTANDING_MAX`] be outstanding (only response times in a wrong unit do that), the earliest completions are
-//! taken out early. Cost: O(log n) per request with n outstanding.
+//! A request is outstanding from its arrival to arrival plus response time. Completions wait in a
+//! heap; each arrival takes out those before it, and what is left, itself included, is the depth it
+//! makes. Should more than [`OUTSTANDING_MAX`] be outstanding (only response times in a wrong unit
+//! do that), the earliest completions are taken out early. Cost: O(log n) per request with n
+//! outstanding.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

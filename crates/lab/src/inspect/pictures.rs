@@ -1,7 +1,8 @@
-//! What the pictures of an inspection are drawn from, as plain data: the part of the JSON that `--html` shows.
+//! What the pictures of an inspection are drawn from, as plain data: the part of the JSON that
+//! `--html` shows.
 //!
-//! They cost more than the rest of an inspection together, so they are counted for the page, for JSON and for Python, and
-//! not for the text nor for reports of runs, which do not show them.
+//! They cost more than the rest of an inspection together, so they are counted for the page, for
+//! JSON and for Python, and not for the text nor for reports of runs, which do not show them.
 
 use serde::Serialize;
 
@@ -12,7 +13,8 @@ pub struct Pictures {
     pub findings: Vec<String>,
     /// What was asked over time.
     pub load: LoadOverTime,
-    /// Where it was asked over time; `None` if offsets are object ids, or if the trace has no times.
+    /// Where it was asked over time; `None` if offsets are object ids, or if the trace has no
+    /// times.
     pub heat: Option<Heat>,
     /// How soon the same data are touched again; `None` if offsets are object ids.
     pub reuse: Option<Reuse>,
@@ -42,8 +44,8 @@ pub struct Heat {
     pub maps: Vec<HeatMap>,
     /// Media requests of devices that have no map here.
     pub unmapped_requests: u64,
-    /// Least share of the mapped addresses in which two thirds of the reads begin; `None` without reads. Addresses
-    /// count from the lowest to the highest row of a map.
+    /// Least share of the mapped addresses in which two thirds of the reads begin; `None` without
+    /// reads. Addresses count from the lowest to the highest row of a map.
     pub reads_two_thirds_share: Option<f64>,
     /// The same for writes.
     pub writes_two_thirds_share: Option<f64>,
@@ -91,8 +93,8 @@ pub struct Reuse {
     pub block_bytes: u64,
     /// Of every so many blocks one was followed; with 1 the shares are exact.
     pub sampled_one_in: u64,
-    /// Sizes of the cache, rising; behind the last one nothing changes any more. If blocks were sampled, smaller caches
-    /// than 16 blocks of the sample are left out.
+    /// Sizes of the cache, rising; behind the last one nothing changes any more. If blocks were
+    /// sampled, smaller caches than 16 blocks of the sample are left out.
     pub cache_bytes: Vec<u64>,
     /// Touches by reads and writes.
     pub all: Held,

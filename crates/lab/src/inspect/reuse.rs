@@ -1,31 +1,38 @@
-//! How soon the same data are touched again: for each size of a cache, the share of touches that it would have held. When it is
-//! full, the cache drops the block whose last touch is longest ago (LRU).
+//! How soon the same data are touched again: for each size of a cache, the share of touches that it
+//! would have held. When it is full, the cache drops the block whose last touch is longest ago
+//! (LRU).
 //!
-//! The distance of a touch is the number of different blocks of 4 KiB that were touched since the last touch of the same block
-//! (Mattson, Gecsei, Slutz and Traiger, Evaluation techniques for storage hierarchies, IBM Systems Journal 9, 1970).
-//! A cache of C blocks holds the block if and only if the distance is below C, so one histogram of distances answers for
-//! every C. Reads and writes both count as touches, as the cache keeps what was written; the shares are also given
-//! for the touches of reads and of writes alone. Requests of more than 1 GiB are left out, as in the footprint.
+//! The distance of a touch is the number of different blocks of 4 KiB that were touched since the
+//! last touch of the same block (Mattson, Gecsei, Slutz and Traiger, Evaluation techniques for
+//! storage hierarchies, IBM Systems Journal 9, 1970). A cache of C blocks holds the block if and
+//! only if the distance is below C, so one histogram of distances answers for every C. Reads and
+//! writes both count as touches, as the cache keeps what was written; the shares are also given for
+//! the touches of reads and of writes alone. Requests of more than 1 GiB are left out, as in the
+//! footprint.
 //!
-//! **Sampling.** At most [`BLOCKS_MAX`] blocks are followed, as in SHARDS of fixed size (Waldspurger, Park, Garthwaite and Ahmad,
-//! Efficient MRC construction with SHARDS, FAST 2015, sections 3.2 and 5.1): a block is followed if its hash is below a
-//! threshold. If a share R of all blocks is followed, a distance among them is divided by R, and each touch of them stands
-//! for 1/R touches. When too many blocks are followed, the threshold falls. There are two departures. The threshold
-//! falls to half at once, not block by block, so that R is a power of two and all counts are integers. And the touches that the
-//! followed blocks stand for add up to more or fewer than there were, since a few blocks are touched very often. SHARDS-adj
-//! (section 3.4) adds the difference to the touches of distance 0. Here only misses are estimated from the sample and
+//! **Sampling.** At most [`BLOCKS_MAX`] blocks are followed, as in SHARDS of fixed size
+//! (Waldspurger, Park, Garthwaite and Ahmad, Efficient MRC construction with SHARDS, FAST 2015,
+//! sections 3.2 and 5.1): a block is followed if its hash is below a threshold. If a share R of all
+//! blocks is followed, a distance among them is divided by R, and each touch of them stands for 1/R
+//! touches. When too many blocks are followed, the threshold falls. There are two departures. The
+//! threshold falls to half at once, not block by block, so that R is a power of two and all counts
+//! are integers. And the touches that the followed blocks stand for add up to more or fewer than
+//! there were, since a few blocks are touched very often. SHARDS-adj (section 3.4) adds the
+//! difference to the touches of distance 0. Here only misses are estimated from the sample and
 //! touches are all counted, which comes to the same.
 //!
-//! **Standard error** of a share. It has two causes. First, which blocks are followed is chance. Another part of the hash
-//! divides the followed blocks into 16 groups; the variance of misses between groups gives the variance of their sum, times 1 - R,
-//! since a sample of all blocks would have no error. Second, a distance is measured in followed blocks: n of them stand for n / R
-//! blocks, with a relative error of the root of (1 - R) / n. The slope of the curve turns this error of the size into one of
-//! the share.
+//! **Standard error** of a share. It has two causes. First, which blocks are followed is chance.
+//! Another part of the hash divides the followed blocks into 16 groups; the variance of misses
+//! between groups gives the variance of their sum, times 1 - R, since a sample of all blocks would
+//! have no error. Second, a distance is measured in followed blocks: n of them stand for n / R
+//! blocks, with a relative error of the root of (1 - R) / n. The slope of the curve turns this
+//! error of the size into one of the share.
 //!
-//! **Counting.** Each touch takes the next slot of an array. A slot has a bit that is set while no later touch of its block is known, so
-//! a distance is the number of bits set behind the slot of the last touch. A Fenwick tree (A new data structure for cumulative
-//! frequency tables, Software: Practice and Experience 24, 1994) over words of 64 slots adds them up. Cost: a hash per
-//! block, and O(log n) per block that is followed; 14 MB.
+//! **Counting.** Each touch takes the next slot of an array. A slot has a bit that is set while no
+//! later touch of its block is known, so a distance is the number of bits set behind the slot of
+//! the last touch. A Fenwick tree (A new data structure for cumulative frequency tables, Software:
+//! Practice and Experience 24, 1994) over words of 64 slots adds them up. Cost: a hash per block,
+//! and O(log n) per block that is followed; 14 MB.
 
 use nearslot_core::rng::mix;
 use nearslot_trace::{Record, TraceOp};
@@ -38,7 +45,8 @@ use crate::hash::NumberMap;
 const BLOCKS_MAX: usize = 1 << 18;
 /// Groups that tell the sampling error.
 const GROUPS: usize = 16;
-/// Bins of distances: each up to 7 alone, then four an octave, up to 2^51: followed blocks by the 32 bits that choose them.
+/// Bins of distances: each up to 7 alone, then four an octave, up to 2^51: followed blocks by the
+/// 32 bits that choose them.
 const BINS: usize = 8 + 4 * 48;
 /// Followed blocks below which a distance says too little.
 const SAMPLE_MIN: u64 = 16;
@@ -465,7 +473,8 @@ mod tests {
         }
     }
 
-    /// Reads of a skewed popularity, a long loop, a stretch that is read once, and requests of many blocks.
+    /// Reads of a skewed popularity, a long loop, a stretch that is read once, and requests of many
+    /// blocks.
     fn long(seed: u64) -> Vec<Record> {
         let mut rng = Rng::stream(seed, "reuse");
         let base = rng.below(1 << 40);
@@ -496,7 +505,8 @@ mod tests {
         records
     }
 
-    /// How far shares are off, in standard errors, where these are large (the curve is steep) and where not.
+    /// How far shares are off, in standard errors, where these are large (the curve is steep) and
+    /// where not.
     #[derive(Default)]
     struct Off {
         squares: f64,

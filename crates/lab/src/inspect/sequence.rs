@@ -1,8 +1,8 @@
 //! Whether requests go on where the one before ended.
 //!
-//! The one before on the same device, and the one before on the same device by the same client: interleaved
-//! streams hide from the first and show in the second. One table look-up per request, none while the same stream
-//! goes on.
+//! The one before on the same device, and the one before on the same device by the same client:
+//! interleaved streams hide from the first and show in the second. One table look-up per request,
+//! none while the same stream goes on.
 
 use nearslot_trace::Record;
 

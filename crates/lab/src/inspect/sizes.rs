@@ -1,8 +1,8 @@
 //! How long requests are, and how they are aligned.
 //!
-//! Sizes are counted one by one: multiples of 512 bytes up to 1 MiB in an array, others in a tree. Should a trace
-//! have more than [`ODD_MAX`] of those, further ones are rounded up to three significant bits. Cost: O(1) per request, for
-//! odd sizes O(log n).
+//! Sizes are counted one by one: multiples of 512 bytes up to 1 MiB in an array, others in a tree.
+//! Should a trace have more than [`ODD_MAX`] of those, further ones are rounded up to three
+//! significant bits. Cost: O(1) per request, for odd sizes O(log n).
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,10 @@
-//! Counting distinct things in 4 KiB: HyperLogLog (Flajolet, Fusy, Gandouet and Meunier, AofA 2007).
+//! Counting distinct things in 4 KiB: HyperLogLog (Flajolet, Fusy, Gandouet and Meunier, AofA
+//! 2007).
 //!
-//! 2^12 registers give a standard error of 1.6 %. The estimate is Ertl's improved one (New cardinality estimation
-//! algorithms for HyperLogLog sketches, arXiv 1702.01284, 2017, algorithm 6), which has no bias for small counts
-//! and needs no tables. Two sketches merge into the sketch of both. Cost: O(1) per thing.
+//! 2^12 registers give a standard error of 1.6 %. The estimate is Ertl's improved one (New
+//! cardinality estimation algorithms for HyperLogLog sketches, arXiv 1702.01284, 2017, algorithm
+//! 6), which has no bias for small counts and needs no tables. Two sketches merge into the sketch
+//! of both. Cost: O(1) per thing.
 
 /// Registers, as a power of two.
 const INDEX_BITS: u32 = 12;

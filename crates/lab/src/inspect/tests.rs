@@ -32,7 +32,8 @@ fn header() -> Header {
     }
 }
 
-/// 20,000 requests, one every 2.5 ms: 3 of 4 read 4 KiB at random, the rest writes 8 KiB one after the other.
+/// 20,000 requests, one every 2.5 ms: 3 of 4 read 4 KiB at random, the rest writes 8 KiB one after
+/// the other.
 fn records() -> Vec<Record> {
     let record = |i: u64| {
         let ts = i as i64 * 2_500_000 + (i % 7) as i64 * 1_000;

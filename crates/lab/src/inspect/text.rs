@@ -232,8 +232,9 @@ fn rates(found: &Inspection, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// Whether a peak is below the mean: windows lie side by side and the last of them is cut short, so that where a load is even, or hardly
-/// longer than a window, none may hold as much as the mean. Then none is the busiest.
+/// Whether a peak is below the mean: windows lie side by side and the last of them is cut short, so
+/// that where a load is even, or hardly longer than a window, none may hold as much as the mean.
+/// Then none is the busiest.
 fn is_below(peak: Option<f64>, mean: Option<f64>) -> bool {
     peak.zip(mean).is_some_and(|(peak, mean)| peak < mean)
 }
@@ -443,7 +444,8 @@ mod tests {
                 .finish(&Header::made("toy", &["sda"], &[]))
                 .to_string()
         };
-        // Ten bursts a second: in windows side by side there are ten each, and from first to last there is one more.
+        // Ten bursts a second: in windows side by side there are ten each, and from first to last
+        // there is one more.
         let even = told(100_000_000);
         assert!(!even.contains("peak"), "{even}");
         // Eleven in some of them.

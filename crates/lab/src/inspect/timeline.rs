@@ -1,8 +1,9 @@
 //! What happened when, although nobody knows beforehand how long a trace is.
 //!
-//! Intervals begin at 1 us; when they become too many, neighbours are merged by twos and fives in turn, so lengths
-//! stay 1 or 2 times a power of ten. At the end they are merged once more into at most [`INTERVALS_MAX`]. Working
-//! sets merge because they are sketches. A few nanoseconds per page; 2.6 MB.
+//! Intervals begin at 1 us; when they become too many, neighbours are merged by twos and fives in
+//! turn, so lengths stay 1 or 2 times a power of ten. At the end they are merged once more into at
+//! most [`INTERVALS_MAX`]. Working sets merge because they are sketches. A few nanoseconds per
+//! page; 2.6 MB.
 
 use nearslot_trace::{Record, TraceOp};
 

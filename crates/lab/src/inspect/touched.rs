@@ -1,12 +1,13 @@
 //! Which pages were touched, and which share of the pages of requests were touched before.
 //!
-//! A table has 64 pages of 4 KiB (256 KiB) an entry, one bit each. It is exact up to [`PIECES_MAX`] entries; then
-//! every second piece is forgotten, chosen by a hash of its address, and from then on only such pieces are looked
-//! at: the share that is looked at halves as often as needed (Wegman's adaptive sampling; Flajolet, On adaptive
-//! sampling, Computing 43, 1990). Counts are multiplied accordingly, each by the sampling at its time; with at
-//! least 0.9 million pieces in the sample the standard error of the footprint stays near 0.1 %. A page that a request touches was
-//! touched before or is touched for the first time: all touches are counted, first ones as the sample tells. This is the
-//! share that a cache of any size would have held, as in `reuse.rs`.
+//! A table has 64 pages of 4 KiB (256 KiB) an entry, one bit each. It is exact up to [`PIECES_MAX`]
+//! entries; then every second piece is forgotten, chosen by a hash of its address, and from then on
+//! only such pieces are looked at: the share that is looked at halves as often as needed (Wegman's
+//! adaptive sampling; Flajolet, On adaptive sampling, Computing 43, 1990). Counts are multiplied
+//! accordingly, each by the sampling at its time; with at least 0.9 million pieces in the sample
+//! the standard error of the footprint stays near 0.1 %. A page that a request touches was touched
+//! before or is touched for the first time: all touches are counted, first ones as the sample
+//! tells. This is the share that a cache of any size would have held, as in `reuse.rs`.
 //!
 //! One table look-up per 256 KiB of a request; at most 54 MB while the table grows, 36 MB after.
 
@@ -88,7 +89,8 @@ impl Touched {
         }
     }
 
-    /// How many pages a request touches, and how many of those that are looked at for the first time.
+    /// How many pages a request touches, and how many of those that are looked at for the first
+    /// time.
     #[inline]
     fn touch(&mut self, record: &Record) -> (u64, u64) {
         let first = record.offset >> PAGE_BITS;
@@ -137,7 +139,8 @@ impl Touched {
     }
 }
 
-/// Whether a piece is in the sample. The table uses the low bits of the same hash, and the highest seven.
+/// Whether a piece is in the sample. The table uses the low bits of the same hash, and the highest
+/// seven.
 #[inline]
 fn looked_at(key: u64, level: u32) -> bool {
     level == 0 || (mix(key) >> 32).trailing_zeros() >= level
@@ -172,7 +175,8 @@ mod tests {
         );
         // Device 0: pages 0..=256; device 1: one.
         assert_eq!(found.bytes, Some(258 * 4096));
-        // Reads touch 2 + 1 + 1 + 2 + 257 pages: page 0 again, and in the end pages 0 to 2, 63 and 64.
+        // Reads touch 2 + 1 + 1 + 2 + 257 pages: page 0 again, and in the end pages 0 to 2, 63 and
+        // 64.
         let share = found.read_pages_again_share.unwrap();
         assert!((share - 6.0 / 263.0).abs() < 1e-12, "{share}");
         assert_eq!(found.written_pages_again_share, Some(0.0));

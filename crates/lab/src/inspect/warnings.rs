@@ -1,8 +1,8 @@
 //! What to know before believing a trace.
 //!
-//! Units are judged by what no system does: rates and throughputs beyond any device, addresses beyond any volume,
-//! lengths that are no multiple of a sector. Each threshold is far from what real traces show, so silence proves
-//! nothing, but a warning is worth reading.
+//! Units are judged by what no system does: rates and throughputs beyond any device, addresses
+//! beyond any volume, lengths that are no multiple of a sector. Each threshold is far from what
+//! real traces show, so silence proves nothing, but a warning is worth reading.
 
 use nearslot_core::units::Blocks;
 use nearslot_trace::{Anomaly, Sink, Spread, TimeKind, TraceOp};
@@ -32,7 +32,8 @@ const FACTORS: [f64; 3] = [1e3, 1e6, 1e9];
 const MEDIAN_LENGTH_MAX: u64 = 4 << 20;
 /// No single device is larger: 1 PiB.
 const ADDRESS_MAX_BYTES: u64 = 1 << 50;
-/// If fewer requests are aligned to sectors, or more have both offset and length in none, the unit is another.
+/// If fewer requests are aligned to sectors, or more have both offset and length in none, the unit
+/// is another.
 const ALIGNED_SHARE: f64 = 0.05;
 const ODD_SHARE: f64 = 0.85;
 /// With fewer requests nothing is said about units.
@@ -58,7 +59,8 @@ const OF_UNITS: [WarningKind; 10] = [
     WarningKind::Outsized,
 ];
 
-/// What events that the tracer lost mean, if this share of all events is too large to be passed over.
+/// What events that the tracer lost mean, if this share of all events is too large to be passed
+/// over.
 pub(super) fn lost(count: u64, share: f64) -> Option<Warning> {
     (share > LOST_SHARE_MAX).then(|| {
         let text = format!(
@@ -374,7 +376,8 @@ pub(super) fn left_out(oddity: &Oddity, understood: u64) -> Option<Warning> {
     let example = example.map_or(String::new(), |example| format!(", such as: {example}"));
     let (kind, text) = match oddity.kind {
         Anomaly::BadRecord => {
-            // Of all that was read: requests of other devices and beyond the limit were understood as well.
+            // Of all that was read: requests of other devices and beyond the limit were understood
+            // as well.
             let all = understood + count;
             let percent = 100.0 * count as f64 / all as f64;
             let text = format!(

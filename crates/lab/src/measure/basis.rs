@@ -1,10 +1,13 @@
-//! What a verdict judges a run by, beside what the run tells: means of its batches, and how many requests it failed.
+//! What a verdict judges a run by, beside what the run tells: means of its batches, and how many
+//! requests it failed.
 //!
-//! A request that failed was never answered, so of a run that failed more than one in a hundred of its reads and writes there is no 99th percentile.
-//! A flush is a request, too: who asked for one that failed does not know what is on the medium. So the share of requests that failed is that of
-//! reads and writes, or that of these and flushes together, whichever is greater: flushes that were answered make up for no write that was not.
-//! Blocks that drives brought though they were wrong are in no other number: who reads them is told nothing.
-//! Warm-up and discards are not counted. Means are those of reads and writes. O(1).
+//! A request that failed was never answered, so of a run that failed more than one in a hundred of
+//! its reads and writes there is no 99th percentile. A flush is a request, too: who asked for one
+//! that failed does not know what is on the medium. So the share of requests that failed is that of
+//! reads and writes, or that of these and flushes together, whichever is greater: flushes that were
+//! answered make up for no write that was not. Blocks that drives brought though they were wrong
+//! are in no other number: who reads them is told nothing. Warm-up and discards are not counted.
+//! Means are those of reads and writes. O(1).
 
 use std::cmp::Ordering;
 
@@ -37,7 +40,8 @@ pub struct Basis {
 /// A run that failed a greater share of its measured requests is compared with none.
 const FAILED_MAX_PERCENT: u64 = 1;
 
-/// Whether so many of the requests that were asked failed that the mean of the others tells nothing.
+/// Whether so many of the requests that were asked failed that the mean of the others tells
+/// nothing.
 pub(super) fn too_many_fail(failed: u64, asked: u64) -> bool {
     100 * u128::from(failed) > u128::from(FAILED_MAX_PERCENT) * u128::from(asked)
 }
@@ -53,7 +57,8 @@ impl Basis {
         too_many_fail(failed, asked)
     }
 
-    /// How many measured requests failed, and of how many: reads and writes, with flushes where that is a greater share.
+    /// How many measured requests failed, and of how many: reads and writes, with flushes where
+    /// that is a greater share.
     pub(crate) fn failing(&self) -> (u64, u64) {
         let alone = (self.failed, self.measured);
         let all = (

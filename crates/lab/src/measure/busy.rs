@@ -1,10 +1,13 @@
-//! How long drives were busy, and how much of that was in their spare time: delayed copies, compaction, an arm that is moved ahead.
+//! How long drives were busy, and how much of that was in their spare time: delayed copies,
+//! compaction, an arm that is moved ahead.
 //!
-//! Drives that copy whenever nothing else is to be done are busy all the time and have time left all the same: what they do then gives way
-//! to the next request. So whoever asks whether drives are the limit goes by [`for_requests`]. A command is of spare time if it is of no
-//! request, is no write of a map, for which requests wait, and nothing else waits for its drive when it begins; over a drive with a queue
-//! of its own, as long as nothing else is there. Where a buffer of copies is full, copies are made for the request that needs its place,
-//! and are not of spare time. O(1) a command.
+//! Drives that copy whenever nothing else is to be done are busy all the time and have time left
+//! all the same: what they do then gives way to the next request. So whoever asks whether drives
+//! are the limit goes by [`for_requests`]. A command is of spare time if it is of no request, is no
+//! write of a map, for which requests wait, and nothing else waits for its drive when it begins;
+//! over a drive with a queue of its own, as long as nothing else is there. Where a buffer of copies
+//! is full, copies are made for the request that needs its place, and are not of spare time. O(1) a
+//! command.
 
 use nearslot_core::io::{Moves, Origin};
 use nearslot_core::measure::Measure;
@@ -29,8 +32,8 @@ pub(crate) const MEASURES: &[Measure] = &[
     ),
 ];
 
-/// Whether a command begins in spare time; `there` counts the I/Os that run or wait on its drive, it among them. That is asked last, as
-/// most commands are for requests.
+/// Whether a command begins in spare time; `there` counts the I/Os that run or wait on its drive,
+/// it among them. That is asked last, as most commands are for requests.
 #[inline]
 pub(super) fn is_spare(origin: &Origin, there: impl FnOnce() -> usize) -> bool {
     origin.request.is_none() && origin.moves != Moves::Own && there() <= 1
@@ -83,7 +86,8 @@ impl Busy {
         }
     }
 
-    /// Of the measured part, which ends now: how long it was busy, and how much of that was spare time.
+    /// Of the measured part, which ends now: how long it was busy, and how much of that was spare
+    /// time.
     pub(super) fn until(mut self, end: Instant) -> [u64; 2] {
         if self.commands > 0 {
             self.ns += end.since(self.since).0;
@@ -93,7 +97,8 @@ impl Busy {
     }
 }
 
-/// What is told of the drives of a run that lasted so many nanoseconds; nothing if no spare time was used.
+/// What is told of the drives of a run that lasted so many nanoseconds; nothing if no spare time
+/// was used.
 pub(super) fn measures(busy: &[[u64; 2]], lasted_ns: u64) -> Measures {
     let spare: u64 = busy.iter().map(|[_, spare]| spare).sum();
     if spare == 0 || lasted_ns == 0 {
@@ -107,8 +112,8 @@ pub(super) fn measures(busy: &[[u64; 2]], lasted_ns: u64) -> Measures {
     Measures::from([(KEY.to_owned(), names.zip(numbers).collect())])
 }
 
-/// Share of the time that the drives of a run were busy beside what they did in spare time: of all the mean, and of the one that was
-/// busiest so.
+/// Share of the time that the drives of a run were busy beside what they did in spare time: of all
+/// the mean, and of the one that was busiest so.
 pub(crate) fn for_requests(run: &Run) -> [f64; 2] {
     let [used, busiest] = MEASURES else {
         return [run.utilisation, run.utilisation_max];

@@ -1,10 +1,11 @@
 //! Response times of each stream, reads and writes apart, where the load says who asks.
 //!
-//! Streams are found while they come, in the order of their arrival, which is that of the trace. The first
-//! [`STREAMS_MAX`] have distributions, of later ones only number, mean and longest are kept. Nothing is told if one stream asks for
-//! everything.
+//! Streams are found while they come, in the order of their arrival, which is that of the trace.
+//! The first [`STREAMS_MAX`] have distributions, of later ones only number, mean and longest are
+//! kept. Nothing is told if one stream asks for everything.
 //!
-//! Cost per request: a lookup by number and an increment; memory is taken when a stream comes for the first time.
+//! Cost per request: a lookup by number and an increment; memory is taken when a stream comes for
+//! the first time.
 
 use nearslot_core::ids::StreamId;
 use nearslot_core::op::Op;
@@ -18,7 +19,8 @@ const STREAMS_MAX: usize = DISTRIBUTIONS_MAX / 2;
 
 /// Measures response times by stream.
 pub(crate) struct ByStream {
-    /// By the number of a stream, its place in `streams`. Readers of traces number streams from 0 on.
+    /// By the number of a stream, its place in `streams`. Readers of traces number streams from 0
+    /// on.
     places: Vec<Option<u32>>,
     streams: Vec<(StreamId, [Group; 2])>,
     /// Requests that are not measured.
@@ -73,8 +75,8 @@ impl ByStream {
         groups[group].record(reply);
     }
 
-    /// What was measured, by the number of the stream; nothing if there is one stream only. `names` are the names of streams, by
-    /// number.
+    /// What was measured, by the number of the stream; nothing if there is one stream only. `names`
+    /// are the names of streams, by number.
     pub(crate) fn found(&self, names: &[String]) -> Vec<StreamResponse> {
         if self.streams.len() < 2 {
             return Vec::new();

@@ -1,10 +1,11 @@
 //! Response times of each volume, where a trace has several.
 //!
-//! Volumes lie apart from each other, each in its own place, so a request's address says of which it is. Only where volumes lie one behind
-//! the other and `--fit` puts addresses elsewhere, may a request come to lie in the place of another volume: then nothing is told.
+//! Volumes lie apart from each other, each in its own place, so a request's address says of which
+//! it is. Only where volumes lie one behind the other and `--fit` puts addresses elsewhere, may a
+//! request come to lie in the place of another volume: then nothing is told.
 //!
-//! Cost per request: a binary search over the volumes and an increment; nothing is allocated. The [`DISTRIBUTIONS_MAX`] volumes with
-//! most requests have a distribution.
+//! Cost per request: a binary search over the volumes and an increment; nothing is allocated. The
+//! [`DISTRIBUTIONS_MAX`] volumes with most requests have a distribution.
 
 use nearslot_core::request::Reply;
 
@@ -100,7 +101,8 @@ mod tests {
     use crate::workload::fit::Mode;
     use crate::workload::layout::Volumes;
 
-    /// So many volumes of 1 MiB; the first has one request, each other one more than the one before.
+    /// So many volumes of 1 MiB; the first has one request, each other one more than the one
+    /// before.
     fn measured(count: u32, how: Volumes, mode: Mode, capacity: u64) -> Option<ByVolume> {
         let mut survey = Survey::new();
         for dev in 0..count {

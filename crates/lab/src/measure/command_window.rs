@@ -1,9 +1,9 @@
 //! A stretch of consecutive drive commands: how the arm moved, and what each command waited for.
 //!
-//! It is the middle of the measured requests, where queues have filled up and do not run dry yet. It begins with the
-//! arrival of a request of a certain number, so that all runs of a comparison show the same part of their load; and it
-//! ends with a number of commands, so that a run of any length needs the same memory. O(1) per command; until it begins,
-//! a comparison and a store.
+//! It is the middle of the measured requests, where queues have filled up and do not run dry yet.
+//! It begins with the arrival of a request of a certain number, so that all runs of a comparison
+//! show the same part of their load; and it ends with a number of commands, so that a run of any
+//! length needs the same memory. O(1) per command; until it begins, a comparison and a store.
 
 use nearslot_core::contract::Oracle;
 use nearslot_core::ids::DriveId;
@@ -76,7 +76,8 @@ impl Recording {
         command: &Command,
         was_open: bool,
     ) {
-        // A flush or a discard does not move the arm, and a movement without an I/O belongs to the command after it.
+        // A flush or a discard does not move the arm, and a movement without an I/O belongs to the
+        // command after it.
         let kept = matches!(command.op, Op::Read | Op::Write);
         if !kept || !self.begun || self.commands.len() >= COMMANDS_MAX {
             return;
@@ -94,7 +95,8 @@ impl Recording {
         });
     }
 
-    /// A drive ended a command. If it had several, it did this one later than it got it, and from another place.
+    /// A drive ended a command. If it had several, it did this one later than it got it, and from
+    /// another place.
     pub(crate) fn done(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
         if let Some(running) = self.running.end(drive, done.io) {
             let from = self.arm(drive);

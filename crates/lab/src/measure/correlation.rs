@@ -1,6 +1,7 @@
 //! How two lists of values go together: Pearson's correlation.
 
-/// The correlation of pairs, from -1 to 1; not a number if one side does not vary, or there is no pair.
+/// The correlation of pairs, from -1 to 1; not a number if one side does not vary, or there is no
+/// pair.
 pub(crate) fn correlation(pairs: &[(f64, f64)]) -> f64 {
     let count = pairs.len() as f64;
     let [x, y] = pairs

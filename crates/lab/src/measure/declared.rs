@@ -1,10 +1,12 @@
 //! Measures that are declared: by a part on its card, by a measurement of the lab beside its code.
 //!
-//! A run has numbers under two names, that of who counts and that of what is counted. Columns, the page and the Python package
-//! find them by these tables, so one more measure is one more line where it is counted.
+//! A run has numbers under two names, that of who counts and that of what is counted. Columns, the
+//! page and the Python package find them by these tables, so one more measure is one more line
+//! where it is counted.
 //!
-//! Parts of a stack count from the begin of a run. What they have counted when the first measured request comes is taken off at the end,
-//! as their declarations say: so a share of hits is one of the requests whose times are told.
+//! Parts of a stack count from the begin of a run. What they have counted when the first measured
+//! request comes is taken off at the end, as their declarations say: so a share of hits is one of
+//! the requests whose times are told.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +30,8 @@ pub(crate) struct Table {
     pub(crate) measures: Vec<&'static Measure>,
 }
 
-/// All measures that a run may have: those of the parts of these kinds, and those of the lab. Of a kind, parts may share one.
+/// All measures that a run may have: those of the parts of these kinds, and those of the lab. Of a
+/// kind, parts may share one.
 pub(crate) fn tables(kinds: Kinds) -> Vec<Table> {
     let of_kind = kinds.iter().map(|kind| {
         let parts = kind.kind.parts();
@@ -78,7 +81,8 @@ pub(crate) fn declared(kinds: Kinds, runs: &[Run]) -> Vec<Declared> {
     found
 }
 
-/// What the parts of a stack and its drives have counted so far. What several parts of a kind count adds up.
+/// What the parts of a stack and its drives have counted so far. What several parts of a kind count
+/// adds up.
 #[derive(Default)]
 pub(crate) struct Counts(BTreeMap<(&'static str, &'static str), (&'static Measure, u64)>);
 
@@ -100,7 +104,8 @@ impl Counts {
         self.0.get(&of).map_or(0, |(_, number)| *number)
     }
 
-    /// As they are told: what is of the measured part without what was counted before. A mean over nothing is not told.
+    /// As they are told: what is of the measured part without what was counted before. A mean over
+    /// nothing is not told.
     fn told(&self, before: &Counts) -> Measures {
         let since = |of: (&'static str, &'static str)| {
             let since = self.number(of).checked_sub(before.number(of));
@@ -122,7 +127,8 @@ impl Counts {
     }
 }
 
-/// What the parts of a stack and its drives have counted since `before`, and what has gone wrong on its drives.
+/// What the parts of a stack and its drives have counted since `before`, and what has gone wrong on
+/// its drives.
 pub(crate) fn counted(stack: &Stack, drives: &[Box<dyn Drive>], before: &Counts) -> Measures {
     let mut counts = Counts::of(stack, drives);
     for drive in drives {

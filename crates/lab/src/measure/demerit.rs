@@ -1,8 +1,8 @@
-//! How far two distributions are apart: the demerit figure of Ruemmler and Wilkes, "An introduction to disk drive modeling",
-//! IEEE Computer 27(3), 1994.
+//! How far two distributions are apart: the demerit figure of Ruemmler and Wilkes, "An introduction
+//! to disk drive modeling", IEEE Computer 27(3), 1994.
 //!
-//! It is the root mean square of the horizontal distance between two cumulative distributions: at each rank, how far apart the two
-//! values of that rank are. Both may have any number of values.
+//! It is the root mean square of the horizontal distance between two cumulative distributions: at
+//! each rank, how far apart the two values of that rank are. Both may have any number of values.
 
 use nearslot_core::metrics::Histogram;
 
@@ -21,7 +21,8 @@ pub(crate) fn demerit(
     if ones == 0 || others == 0 {
         return None;
     }
-    // Ranks are counted in parts of `ones * others`, so that both distributions end at a whole number of them.
+    // Ranks are counted in parts of `ones * others`, so that both distributions end at a whole
+    // number of them.
     let whole = u128::from(ones) * u128::from(others);
     let (mut left, mut right) = (ends(&one, others), ends(&other, ones));
     let (mut a, mut b) = (left.next()?, right.next()?);
@@ -85,7 +86,8 @@ mod tests {
             demerit(of(&[5.0, 1.0, 3.0]), of(&[1.0, 4.0, 3.0])),
             third
         ));
-        // Two values against three: 1 and 2 at the first third, 1 and 2.5, 2 and 2.5 at a sixth each, 2 and 3 at the last.
+        // Two values against three: 1 and 2 at the first third, 1 and 2.5, 2 and 2.5 at a sixth
+        // each, 2 and 3 at the last.
         let mixed = (1.0_f64 / 3.0 + 2.25 / 6.0 + 0.25 / 6.0 + 1.0 / 3.0).sqrt();
         assert!(near(demerit(of(&[1.0, 2.0]), of(&[2.0, 2.5, 3.0])), mixed));
         assert_eq!(demerit(of(&[]), of(&[1.0])), None);

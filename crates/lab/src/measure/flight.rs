@@ -1,6 +1,8 @@
-//! The commands that drives have, between start and end. A drive with a queue of its own has several.
+//! The commands that drives have, between start and end. A drive with a queue of its own has
+//! several.
 //!
-//! O(commands of the drive) to find one; nothing is allocated once drives have had as many as they get.
+//! O(commands of the drive) to find one; nothing is allocated once drives have had as many as they
+//! get.
 
 use nearslot_core::ids::{DriveId, IoId};
 

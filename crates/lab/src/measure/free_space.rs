@@ -1,8 +1,10 @@
-//! Where a drive is free, over time: snapshots of a placement's map of free slots, by groups of cylinders.
+//! Where a drive is free, over time: snapshots of a placement's map of free slots, by groups of
+//! cylinders.
 //!
-//! Snapshots are taken at even distances from the start of the measured part; when there are too many, every other one is
-//! dropped and the distance doubles. So a run of any length has between half of them and all. A snapshot costs a sum over
-//! the drive's cylinders; between two, an event costs a comparison. Placements without such a map cost nothing further.
+//! Snapshots are taken at even distances from the start of the measured part; when there are too
+//! many, every other one is dropped and the distance doubles. So a run of any length has between
+//! half of them and all. A snapshot costs a sum over the drive's cylinders; between two, an event
+//! costs a comparison. Placements without such a map cost nothing further.
 
 use nearslot_core::freemap::FreeMap;
 use nearslot_core::ids::DriveId;
@@ -24,7 +26,8 @@ const EVERY_FIRST: Duration = Duration::from_ms(1);
 /// Takes snapshots while a run goes on.
 pub(crate) struct Space {
     begin: Instant,
-    /// When the next snapshot is due; never before the measured part, and where nothing keeps a map.
+    /// When the next snapshot is due; never before the measured part, and where nothing keeps a
+    /// map.
     due: Instant,
     every: Duration,
     times: Vec<Instant>,

@@ -1,7 +1,7 @@
 //! Response times of a part of the requests: those of a volume, of a stream.
 //!
-//! Memory is bounded: of many groups, [`DISTRIBUTIONS_MAX`] have a distribution, of up to 114 KiB each; of the others only number, mean
-//! and longest are kept, some tens of bytes.
+//! Memory is bounded: of many groups, [`DISTRIBUTIONS_MAX`] have a distribution, of up to 114 KiB
+//! each; of the others only number, mean and longest are kept, some tens of bytes.
 
 use nearslot_core::metrics::Histogram;
 use nearslot_core::op::Op;
@@ -67,7 +67,8 @@ impl Group {
         }
     }
 
-    /// What was measured; times are `None` if no request was answered, percentiles also without a distribution, or if too many failed.
+    /// What was measured; times are `None` if no request was answered, percentiles also without a
+    /// distribution, or if too many failed.
     pub(crate) fn found(&self) -> GroupTimes {
         let any = self.count > 0;
         let times = self.distribution.as_ref().filter(|_| any);

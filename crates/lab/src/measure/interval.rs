@@ -1,16 +1,20 @@
-//! Means and percentiles of response times with their intervals: the one place where these are made.
+//! Means and percentiles of response times with their intervals: the one place where these are
+//! made.
 //!
-//! Confidence intervals are by non-overlapping batch means (Law, Simulation Modeling and Analysis, chapter 9). Requests of a
-//! class may be spread unevenly over the batches: reads may all come in the morning. Every batch counts by its requests, and
-//! batches that tell too little together give no interval.
+//! Confidence intervals are by non-overlapping batch means (Law, Simulation Modeling and Analysis,
+//! chapter 9). Requests of a class may be spread unevenly over the batches: reads may all come in
+//! the morning. Every batch counts by its requests, and batches that tell too little together give
+//! no interval.
 //!
-//! A mean is that of the requests that were answered. A percentile is one of all requests: one that failed was never answered, so it is
-//! beyond all that were. Where as many fail as lie beyond it there is none.
+//! A mean is that of the requests that were answered. A percentile is one of all requests: one that
+//! failed was never answered, so it is beyond all that were. Where as many fail as lie beyond it
+//! there is none.
 //!
-//! A percentile is told if at least [`BEYOND_MIN`] requests are expected beyond it. Its interval comes from the same
-//! batches: the share of requests at or below it has an interval by batch means, never narrower than that of as many
-//! independent requests, and the ends of that are taken back to times (Woodruff, Journal of the American Statistical
-//! Association 47, 1952). So requests that depend on each other widen it as they widen that of the mean.
+//! A percentile is told if at least [`BEYOND_MIN`] requests are expected beyond it. Its interval
+//! comes from the same batches: the share of requests at or below it has an interval by batch
+//! means, never narrower than that of as many independent requests, and the ends of that are taken
+//! back to times (Woodruff, Journal of the American Statistical Association 47, 1952). So requests
+//! that depend on each other widen it as they widen that of the mean.
 
 use nearslot_core::metrics::Histogram;
 use nearslot_core::units::Duration;
@@ -29,10 +33,12 @@ const EVEN_BATCHES_MIN: f64 = 8.0;
 const BATCH_REQUESTS_MIN: u64 = 10;
 /// Requests that any statistic with an interval needs.
 const NEEDED_MIN: u64 = BATCHES as u64 * BATCH_REQUESTS_MIN;
-/// A percentile is told if so many requests are expected beyond it: with fewer, its interval would have no upper end.
+/// A percentile is told if so many requests are expected beyond it: with fewer, its interval would
+/// have no upper end.
 const BEYOND_MIN: f64 = 5.0;
 
-/// Half the width of the 95 % confidence interval of the mean of batch means, all of which count the same.
+/// Half the width of the 95 % confidence interval of the mean of batch means, all of which count
+/// the same.
 pub fn half_width(means: &[f64; BATCHES]) -> f64 {
     STUDENT_T * standard_error(means)
 }
@@ -45,11 +51,13 @@ pub(crate) fn standard_error<const N: usize>(values: &[f64; N]) -> f64 {
     (variance / N as f64).sqrt()
 }
 
-/// A mean over batches that have so many requests each, and half the width of its 95 % confidence interval.
+/// A mean over batches that have so many requests each, and half the width of its 95 % confidence
+/// interval.
 ///
-/// The mean over all requests is a ratio of two sums, and its variance that of a ratio (Cochran, Sampling Techniques,
-/// 3rd edition, 1977, section 6.4). Student's t has as many degrees of freedom as even batches would have that tell as much.
-/// For even batches it is [`half_width`]. Infinite if fewer than [`EVEN_BATCHES_MIN`] would.
+/// The mean over all requests is a ratio of two sums, and its variance that of a ratio (Cochran,
+/// Sampling Techniques, 3rd edition, 1977, section 6.4). Student's t has as many degrees of freedom
+/// as even batches would have that tell as much. For even batches it is [`half_width`]. Infinite if
+/// fewer than [`EVEN_BATCHES_MIN`] would.
 pub(crate) fn weighted(values: &[f64; BATCHES], weights: &[u64; BATCHES]) -> (f64, f64) {
     let total = weights.iter().sum::<u64>() as f64;
     let sum = |of: &dyn Fn(f64, f64) -> f64| {
@@ -68,8 +76,8 @@ pub(crate) fn weighted(values: &[f64; BATCHES], weights: &[u64; BATCHES]) -> (f6
     (mean, student(even - 1.0) * error)
 }
 
-/// Student's t for 95 % and at least seven degrees of freedom, which need not be whole, to within 1e-4
-/// (Abramowitz and Stegun 26.7.5).
+/// Student's t for 95 % and at least seven degrees of freedom, which need not be whole, to within
+/// 1e-4 (Abramowitz and Stegun 26.7.5).
 fn student(freedom: f64) -> f64 {
     let power = |exponent| NORMAL.powi(exponent);
     let (z, cube, fifth) = (power(1), power(3), power(5));
@@ -101,11 +109,11 @@ fn even_batches(weights: &[u64; BATCHES]) -> f64 {
 /// A statistic of response times and its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Estimate {
-    /// In milliseconds; infinite for a percentile that there is not, as too many requests failed, and for a mean of which so many
-    /// failed that the others are too few to tell it.
+    /// In milliseconds; infinite for a percentile that there is not, as too many requests failed,
+    /// and for a mean of which so many failed that the others are too few to tell it.
     pub(crate) ms: f64,
-    /// Lower end of its interval, infinite where there is not even that; `None` if that would reach below 0: then a few of the batches
-    /// decide the mean, and there is no interval.
+    /// Lower end of its interval, infinite where there is not even that; `None` if that would reach
+    /// below 0: then a few of the batches decide the mean, and there is no interval.
     pub(crate) low_ms: Option<f64>,
     /// Upper end; `None` also if it lies beyond what was seen, or was never answered.
     pub(crate) high_ms: Option<f64>,
@@ -181,7 +189,8 @@ impl Responses<'_> {
         all.then(|| std::array::from_fn(|batch| self.mean_ms(batch)))
     }
 
-    /// The mean of those that were answered, or the percentile of this rank of all, with its interval.
+    /// The mean of those that were answered, or the percentile of this rank of all, with its
+    /// interval.
     ///
     /// # Errors
     /// The requests are too few for that, or for its interval.
@@ -192,7 +201,8 @@ impl Responses<'_> {
         }
     }
 
-    /// The same for an objective. A mean is of no use for one if so many failed that a percentile would not hold either.
+    /// The same for an objective. A mean is of no use for one if so many failed that a percentile
+    /// would not hold either.
     ///
     /// # Errors
     /// The requests are too few, those that failed among them.
@@ -287,20 +297,23 @@ fn check(counts: &[u64; BATCHES], rank: Option<f64>) -> Result<(), TooFew> {
     Ok(())
 }
 
-/// The response time of this rank among so many that were answered and so many that failed; `None` if as many failed as lie beyond it.
+/// The response time of this rank among so many that were answered and so many that failed; `None`
+/// if as many failed as lie beyond it.
 fn at(answered: &Histogram, failed: u64, rank: f64) -> Option<Duration> {
     if failed == 0 {
         return Some(answered.quantile(rank));
     }
     let all = (answered.count() + failed) as f64;
-    // A rank is rounded, and so is its product: a hundredth of 3,000 is 30, whatever the last bits say.
+    // A rank is rounded, and so is its product: a hundredth of 3,000 is 30, whatever the last bits
+    // say.
     let answers = failed as f64 + 1e-6 < (1.0 - rank) * all;
     answers.then(|| answered.quantile((rank * all / answered.count() as f64).min(1.0)))
 }
 
 /// How many requests it takes to tell a percentile.
 fn tail_needs(rank: f64) -> u64 {
-    // The difference is rounded, and so is the quotient: 5 / (1 - 0.99) is 500, whatever the last bits say.
+    // The difference is rounded, and so is the quotient: 5 / (1 - 0.99) is 500, whatever the last
+    // bits say.
     (BEYOND_MIN / (1.0 - rank) - 1e-6).ceil() as u64
 }
 

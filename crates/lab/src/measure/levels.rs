@@ -1,11 +1,16 @@
-//! The length of the queue at some arrivals, and with it what drives have answered and not yet written.
+//! The length of the queue at some arrivals, and with it what drives have answered and not yet
+//! written.
 //!
-//! A write that a cache takes is answered at once. So a short load may never find out how fast the drives write: what is measured then tells how long it is, as with a queue
-//! that grows. What drives owe is therefore a queue like the one before them. It *fills* their caches if both together grow from each arrival that is looked at to the next, while
-//! the queue alone does not. Once the caches are full the queue grows alone; if they fill during the run, both together have grown all the time, and the queue has at last.
+//! A write that a cache takes is answered at once. So a short load may never find out how fast the
+//! drives write: what is measured then tells how long it is, as with a queue that grows. What
+//! drives owe is therefore a queue like the one before them. It *fills* their caches if both
+//! together grow from each arrival that is looked at to the next, while the queue alone does not.
+//! Once the caches are full the queue grows alone; if they fill during the run, both together have
+//! grown all the time, and the queue has at last.
 //!
-//! A load that waits for answers fills a cache with its first requests and comes more slowly then: nothing grows to the end. There it counts how much of what came is
-//! owed in the end that was not at first: by so much the rate is too high.
+//! A load that waits for answers fills a cache with its first requests and comes more slowly then:
+//! nothing grows to the end. There it counts how much of what came is owed in the end that was not
+//! at first: by so much the rate is too high.
 
 use nearslot_core::units::Instant;
 
@@ -15,13 +20,16 @@ use crate::number::{counted, grouped};
 const GROWTH_MIN: f64 = 0.02;
 /// Nor is one shorter than this.
 const GROWTH_QUEUE_MIN: u64 = 64;
-/// Of this part of the writes that came, those that a cache keeps are told where they are nowhere else: of disks that choose the order in which they write, as these owe more for a while, until
-/// they have their choice, and of loads that wait for answers. Of fewer, what was measured hardly depends on them.
+/// Of this part of the writes that came, those that a cache keeps are told where they are nowhere
+/// else: of disks that choose the order in which they write, as these owe more for a while, until
+/// they have their choice, and of loads that wait for answers. Of fewer, what was measured hardly
+/// depends on them.
 const OWED_SHARE: u64 = 5;
 /// Arrivals at which the length of the queue is noted.
 pub(super) const LEVELS: usize = 5;
 
-/// The length of the queue at an arrival. Flushes and discards are in no queue of a scheduler, and are not counted.
+/// The length of the queue at an arrival. Flushes and discards are in no queue of a scheduler, and
+/// are not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Level {
     pub(super) at: Instant,
@@ -39,7 +47,8 @@ impl Level {
     }
 }
 
-/// Writes that drives have answered and not yet written, in requests of the load. One may be several on the drives, as copies and parity are.
+/// Writes that drives have answered and not yet written, in requests of the load. One may be
+/// several on the drives, as copies and parity are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Owing {
     pub(super) writes: u64,
@@ -47,7 +56,8 @@ pub(super) struct Owing {
     pub(super) cache_size: Option<u64>,
     /// Whether some of the drives choose the order in which they write.
     pub(super) sorts: bool,
-    /// Whether a part of what requests write goes to the drives later, in spare time: how much a request will have written is not known before.
+    /// Whether a part of what requests write goes to the drives later, in spare time: how much a
+    /// request will have written is not known before.
     pub(super) later: bool,
     /// Writes that have come so far.
     pub(super) of: u64,
@@ -64,17 +74,19 @@ impl Owing {
 /// Write caches of drives that hide how fast these write.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Filling {
-    /// By how many requests a second they fill; on average where they are full before the last arrival.
+    /// By how many requests a second they fill; on average where they are full before the last
+    /// arrival.
     pub(crate) rps: f64,
-    /// Writes that were answered and not yet written at the last arrival, but for as many as were so at the first; and writes that came from that one on, or waited
-    /// there.
+    /// Writes that were answered and not yet written at the last arrival, but for as many as were
+    /// so at the first; and writes that came from that one on, or waited there.
     pub(crate) owed: u64,
     pub(crate) of: u64,
     /// Whether they fill to the end.
     pub(crate) grows: bool,
     /// How many requests it takes to fill them, if that is known.
     pub(crate) full_after: Option<u64>,
-    /// Whether that may end by itself, as drives that choose the order in which they write do so the faster the more they have.
+    /// Whether that may end by itself, as drives that choose the order in which they write do so
+    /// the faster the more they have.
     pub(crate) may_end: bool,
 }
 
@@ -101,7 +113,8 @@ impl Filling {
 pub(super) struct Levels {
     pub(super) noted: [Level; LEVELS],
     pub(super) count: usize,
-    /// The number of the request at whose arrival the first is noted, and of that at which the next is.
+    /// The number of the request at whose arrival the first is noted, and of that at which the next
+    /// is.
     pub(super) first: u64,
     pub(super) next: u64,
 }
@@ -130,7 +143,8 @@ impl Levels {
         };
     }
 
-    /// By how many reads and writes a second it grew, if it grew all the time, or as soon as the caches behind it were full.
+    /// By how many reads and writes a second it grew, if it grew all the time, or as soon as the
+    /// caches behind it were full.
     pub(super) fn growth_rps(&self) -> Option<f64> {
         self.growth(|level| level.waiting)
             .or_else(|| self.growth(Level::both).filter(|_| self.overflowed()))
@@ -148,7 +162,8 @@ impl Levels {
         last.owed.is_full() && last.waiting >= GROWTH_QUEUE_MIN && grew
     }
 
-    /// What drives owe, if that hides how fast they write and the queue did not grow by itself; `waits` if the load waits for answers.
+    /// What drives owe, if that hides how fast they write and the queue did not grow by itself;
+    /// `waits` if the load waits for answers.
     pub(super) fn filling(&self, waits: bool) -> Option<Filling> {
         if self.count < LEVELS || self.growth_rps().is_some() {
             return None;
@@ -176,7 +191,8 @@ impl Levels {
         })
     }
 
-    /// How many requests it takes to fill the caches. Of those that are nearly full there is nothing to tell, and nothing is known where more is written later.
+    /// How many requests it takes to fill the caches. Of those that are nearly full there is
+    /// nothing to tell, and nothing is known where more is written later.
     fn full_after(&self) -> Option<u64> {
         let [.., last] = self.noted;
         let size = last.owed.cache_size?;

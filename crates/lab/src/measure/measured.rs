@@ -1,4 +1,5 @@
-//! What was measured, once the run is over: distributions are summed up once, and all that is told is taken from these sums.
+//! What was measured, once the run is over: distributions are summed up once, and all that is told
+//! is taken from these sums.
 
 use nearslot_core::metrics::Histogram;
 use nearslot_core::units::Instant;
@@ -57,7 +58,8 @@ impl Measured {
         }
     }
 
-    /// The mean of the answered requests of a class, or the percentile of this rank of all its requests.
+    /// The mean of the answered requests of a class, or the percentile of this rank of all its
+    /// requests.
     ///
     /// # Errors
     /// They are too few for that, or for its interval.
@@ -70,7 +72,8 @@ impl Measured {
         self.recorder.telling().noted[0].at
     }
 
-    /// Write caches that hide how fast the drives write, if the queue did not grow; `waits` if the load waits for answers.
+    /// Write caches that hide how fast the drives write, if the queue did not grow; `waits` if the
+    /// load waits for answers.
     pub(crate) fn filling(&self, waits: bool) -> Option<Filling> {
         self.recorder.telling().filling(waits)
     }
@@ -95,7 +98,8 @@ impl Measured {
         self.recorder.since.unwrap_or(self.end)
     }
 
-    /// What a verdict judges it by, but for what drives count: wrong blocks, and whether they met faults.
+    /// What a verdict judges it by, but for what drives count: wrong blocks, and whether they met
+    /// faults.
     pub(crate) fn basis(&self) -> Basis {
         let failed = self.failed();
         let Recorder {

@@ -1,16 +1,20 @@
 //! Measuring a run: what its requests and its drive spent their time on.
 //!
-//! Requests are told apart by their number (order of arrival), which is the same under every policy. The first few are
-//! cut off as warm-up, and the rest falls into [`BATCHES`] batches by number: so two runs of one trace cut the same
-//! requests, and their batch means can be compared pair by pair; how sure means and percentiles are follows from how the
-//! batches differ (`measure/interval.rs`). Requests that fail are counted by what failed. They are in no mean, no cost and no
-//! throughput; percentiles of response times take them for requests that were never answered. O(1) per request, nothing allocated.
+//! Requests are told apart by their number (order of arrival), which is the same under every
+//! policy. The first few are cut off as warm-up, and the rest falls into [`BATCHES`] batches by
+//! number: so two runs of one trace cut the same requests, and their batch means can be compared
+//! pair by pair; how sure means and percentiles are follows from how the batches differ
+//! (`measure/interval.rs`). Requests that fail are counted by what failed. They are in no mean, no
+//! cost and no throughput; percentiles of response times take them for requests that were never
+//! answered. O(1) per request, nothing allocated.
 //!
-//! A queue that grew is told by its length at five arrivals, from the first measured one to the last: if it grew from each to
-//! the next by at least [`GROWTH_MIN`] of the requests that came between, the drives did not keep up. If it did not, but did
-//! together with what the drives have answered and not yet written, their write caches hide that they do not keep up, until they are full. Where faults begin at an
-//! instant of their own, these are the arrivals from the last such instant on, if there are enough of them ([`BEHIND_SHARE`]): what comes before
-//! says nothing of drives on which that fault has happened.
+//! A queue that grew is told by its length at five arrivals, from the first measured one to the
+//! last: if it grew from each to the next by at least [`GROWTH_MIN`] of the requests that came
+//! between, the drives did not keep up. If it did not, but did together with what the drives have
+//! answered and not yet written, their write caches hide that they do not keep up, until they are
+//! full. Where faults begin at an instant of their own, these are the arrivals from the last such
+//! instant on, if there are enough of them ([`BEHIND_SHARE`]): what comes before says nothing of
+//! drives on which that fault has happened.
 
 mod basis;
 pub(crate) mod busy;
@@ -56,7 +60,8 @@ use self::series::Timeseries;
 use crate::outcome::Run;
 use crate::sim::Observer;
 
-/// Batches of a run: enough for a stable variance, few enough that neighbours hardly depend on each other.
+/// Batches of a run: enough for a stable variance, few enough that neighbours hardly depend on each
+/// other.
 pub const BATCHES: usize = 32;
 
 /// Which requests a run measures.
@@ -91,8 +96,8 @@ fn seconds(span: Duration) -> f64 {
     span.0 as f64 / 1e9
 }
 
-/// Behind the instant at which faults begin, growth is looked at if at least one in so many of the measured requests arrives there: of
-/// a few at the end nothing is learnt.
+/// Behind the instant at which faults begin, growth is looked at if at least one in so many of the
+/// measured requests arrives there: of a few at the end nothing is learnt.
 const BEHIND_SHARE: u64 = 8;
 
 /// Times of one class of requests.
@@ -109,7 +114,8 @@ struct Recorded {
 impl Default for Recorded {
     fn default() -> Recorded {
         Recorded {
-            // One by one: copies of an empty histogram would be written out, where new ones are pages not yet touched.
+            // One by one: copies of an empty histogram would be written out, where new ones are
+            // pages not yet touched.
             response: (0..BATCHES).map(|_| Histogram::default()).collect(),
             wait: Histogram::default(),
             service: Histogram::default(),
@@ -127,7 +133,8 @@ pub struct Recorder {
     flushes: Histogram,
     /// Flushes that failed.
     flushes_failed: u64,
-    /// Response times of reads and writes of the warm-up that were answered when [`LATE_SHARE`] of the measured requests had been.
+    /// Response times of reads and writes of the warm-up that were answered when [`LATE_SHARE`] of
+    /// the measured requests had been.
     late: Histogram,
     /// Requests answered, by `Op` code.
     operations: [u64; Op::ALL.len()],
@@ -139,8 +146,8 @@ pub struct Recorder {
     replied: u64,
     /// Of these, warm-up.
     warmup_replied: u64,
-    /// Reads and writes answered since the measured part began, those of the warm-up that were still in the system included:
-    /// the drives worked for them too.
+    /// Reads and writes answered since the measured part began, those of the warm-up that were
+    /// still in the system included: the drives worked for them too.
     answered: u64,
     /// What they read and wrote.
     bytes: u64,
@@ -161,7 +168,8 @@ pub struct Recorder {
     drives: u16,
     /// Commands that each drive has.
     in_flight: Vec<Busy>,
-    /// Of commands that write for requests, begun in the measured part, all, and those whose data had to be read first in part.
+    /// Of commands that write for requests, begun in the measured part, all, and those whose data
+    /// had to be read first in part.
     writes_begun: ReadFirst,
     series: Option<Timeseries>,
     /// From the first measured arrival on.
@@ -193,10 +201,12 @@ pub(crate) struct Starved {
     pub(crate) measured_ms: f64,
 }
 
-/// How many times as long as the longest that was measured a request of the warm-up takes that is called starved. Some are in flight when the measured part begins, and
-/// one of these may well be the longest of all by chance, but not by so much.
+/// How many times as long as the longest that was measured a request of the warm-up takes that is
+/// called starved. Some are in flight when the measured part begins, and one of these may well be
+/// the longest of all by chance, but not by so much.
 const STARVED_TIMES: u64 = 2;
-/// One in so many of the measured requests is answered before it: what waits behind a slow one at the begin is passed over by none.
+/// One in so many of the measured requests is answered before it: what waits behind a slow one at
+/// the begin is passed over by none.
 const LATE_SHARE: u64 = 10;
 
 /// Costs summed over many requests.
@@ -269,8 +279,8 @@ impl Recorder {
         }
     }
 
-    /// Whether batches tell how sure a mean is. If the run was cut short, the last ones have fewer requests or none; if the
-    /// queue grew, they differ by how far the load had come.
+    /// Whether batches tell how sure a mean is. If the run was cut short, the last ones have fewer
+    /// requests or none; if the queue grew, they differ by how far the load had come.
     fn batches_tell(&self) -> bool {
         self.in_system == 0 && self.growth_rps().is_none()
     }
@@ -327,7 +337,8 @@ impl Recorder {
         }
     }
 
-    /// Notes the length of the queue where it is to be noted at the arrival of this measured request, which just was.
+    /// Notes the length of the queue where it is to be noted at the arrival of this measured
+    /// request, which just was.
     #[cold]
     fn note_levels(&mut self, now: Instant, number: u64) {
         if now >= self.faults_begin {
@@ -387,7 +398,8 @@ impl Recorder {
         by_name(Failure::ALL.map(Failure::name), self.failed)
     }
 
-    /// Brings the integrals up to `now`. Several things happen at most instants; the first brings them there.
+    /// Brings the integrals up to `now`. Several things happen at most instants; the first brings
+    /// them there.
     #[inline]
     fn integrate(&mut self, now: Instant) {
         if now == self.integrated {
@@ -438,7 +450,8 @@ impl Recorder {
         }
     }
 
-    /// The batch of a measured request. Numbers come nearly in order, so it is mostly that of the one before.
+    /// The batch of a measured request. Numbers come nearly in order, so it is mostly that of the
+    /// one before.
     #[inline]
     fn batch(&mut self, number: u64) -> usize {
         if !self.batch_numbers.contains(&number) {

@@ -1,7 +1,9 @@
-//! What coming back after a power cut would cost: the reads that a placement names, carried out as ordinary I/Os of a stack.
+//! What coming back after a power cut would cost: the reads that a placement names, carried out as
+//! ordinary I/Os of a stack.
 //!
-//! The reads of a recovery follow one another, and nothing else runs. So each drive that has some carries them out by itself, from
-//! rest and first come first served, and the times add up. What the processor does with what was read is not counted.
+//! The reads of a recovery follow one another, and nothing else runs. So each drive that has some
+//! carries them out by itself, from rest and first come first served, and the times add up. What
+//! the processor does with what was read is not counted.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,8 +36,9 @@ pub(crate) const MEASURES: &[Measure] = &[
     Measure::quantity("mib", "MiB", "what they read"),
 ];
 
-/// What it would cost if the power went now; none if the volume would not come back, as where a drive that is gone has what is to be read,
-/// and none if it is told to stop. `config` is the run's.
+/// What it would cost if the power went now; none if the volume would not come back, as where a
+/// drive that is gone has what is to be read, and none if it is told to stop. `config` is the
+/// run's.
 ///
 /// # Errors
 /// The drive cannot be built.

@@ -1,5 +1,6 @@
-//! What plots need of a run, in bounded memory: a time series whose intervals double when it grows too long, a stretch
-//! of consecutive drive commands (`command_window.rs`), and where the drive was free (`free_space.rs`).
+//! What plots need of a run, in bounded memory: a time series whose intervals double when it grows
+//! too long, a stretch of consecutive drive commands (`command_window.rs`), and where the drive was
+//! free (`free_space.rs`).
 
 use nearslot_core::contract::Oracle;
 use nearslot_core::ids::DriveId;
@@ -140,8 +141,8 @@ impl Timeseries {
         self.width = Duration(self.width.0 * 2);
     }
 
-    /// The intervals until the end, each from when to when. A rest of less than half an interval belongs to the one before: alone
-    /// it would tell the rate of a few requests.
+    /// The intervals until the end, each from when to when. A rest of less than half an interval
+    /// belongs to the one before: alone it would tell the rate of a few requests.
     fn until(&self, end: Instant) -> Vec<(Instant, Instant, Interval)> {
         let mut found: Vec<(Instant, Instant, Interval)> = Vec::new();
         for (index, interval) in self.intervals.iter().enumerate() {
@@ -183,8 +184,8 @@ impl Timeseries {
     }
 }
 
-/// The distribution as points, milliseconds and share of all requests at or below, thinned evenly in rank but never at its ends. So many
-/// requests failed, and are below none.
+/// The distribution as points, milliseconds and share of all requests at or below, thinned evenly
+/// in rank but never at its ends. So many requests failed, and are below none.
 pub(crate) fn distribution((response, failed): (&Histogram, u64)) -> (Vec<f64>, Vec<f64>) {
     let (mut ms, mut shares) = (Vec::new(), Vec::new());
     let steps: Vec<(Duration, u64)> = response.steps().collect();

@@ -42,7 +42,8 @@ fn uneven_batches_count_by_their_requests() {
     let (mean, half) = weighted(&values, &[50; BATCHES]);
     assert!((mean - values.iter().sum::<f64>() / BATCHES as f64).abs() < 1e-12);
     assert!((half / half_width(&values) - 1.0).abs() < 1e-6, "{half}");
-    // Sixteen batches with all requests tell as much as sixteen batches: t is 2.131 for 15 degrees of freedom.
+    // Sixteen batches with all requests tell as much as sixteen batches: t is 2.131 for 15 degrees
+    // of freedom.
     let weights = std::array::from_fn(|batch| if batch < 16 { 70 } else { 0 });
     let (mean, half) = weighted(&values, &weights);
     let own = values[..16].iter().sum::<f64>() / 16.0;
@@ -115,7 +116,8 @@ fn tails_have_intervals_that_requests_alike_widen() {
         assert!(low <= p99, "{low} {p99} {high}");
         assert!(p99 <= high, "{low} {p99} {high}");
     }
-    // Shares of 1.96 * sqrt(0.99 * 0.01 / 32,000) to both sides, and times go as one over the share beyond.
+    // Shares of 1.96 * sqrt(0.99 * 0.01 / 32,000) to both sides, and times go as one over the share
+    // beyond.
     let relative = width(alone.p99_ci95) / alone.p99.unwrap();
     assert!((0.15..0.35).contains(&relative), "{:?}", alone.p99_ci95);
     assert!(
@@ -135,7 +137,8 @@ fn level(second: u64, waiting: u64) -> Level {
     }
 }
 
-/// What write caches hide is told where the queue itself does not grow, with how many requests fill them, unless they nearly are.
+/// What write caches hide is told where the queue itself does not grow, with how many requests fill
+/// them, unless they nearly are.
 #[test]
 fn caches_that_fill_are_no_queue_and_are_told() {
     let of_all =
@@ -174,7 +177,8 @@ fn caches_that_fill_are_no_queue_and_are_told() {
     assert_eq!(of_all(fills, None, 0, Some(2_001)), (false, None));
 }
 
-/// Levels with so many writes in caches that have room for some, and so many requests before the drives; a thousand writes come between two.
+/// Levels with so many writes in caches that have room for some, and so many requests before the
+/// drives; a thousand writes come between two.
 fn cached(owed: [u64; LEVELS], waiting: [u64; LEVELS], cache_size: Option<u64>) -> Levels {
     let mut levels = Levels::from(0);
     for second in 0..LEVELS {
@@ -285,7 +289,8 @@ fn a_tail_is_never_surer_than_of_independent_requests() {
     let times = times_of(&class(32_000, hundredth));
     let [low, high] = times.p99_ci95.unwrap();
     let p99 = times.p99.unwrap();
-    // 1.96 * sqrt(0.99 * 0.01 / 32,000) of 1,000 values that are 1 % apart: more than one value to either side.
+    // 1.96 * sqrt(0.99 * 0.01 / 32,000) of 1,000 values that are 1 % apart: more than one value to
+    // either side.
     assert!(low < p99, "{low} {p99} {high}");
     assert!(p99 < high, "{low} {p99} {high}");
 }
@@ -346,14 +351,16 @@ fn a_queue_that_begins_to_grow_where_faults_begin_is_looked_at_from_there_on() {
     assert_eq!(growth(750, Instant(at(759).0 + 1)), behind);
     // It did not grow in each quarter of what comes from there on.
     assert_eq!(growth(750, at(600)).0, None);
-    // In the warm-up it is all that is measured; where less than an eighth of that comes behind it, too.
+    // In the warm-up it is all that is measured; where less than an eighth of that comes behind it,
+    // too.
     assert_eq!(growth(750, at(50)), whole);
     assert_eq!(growth(750, at(976)), whole);
     assert_eq!(growth(750, at(975)).1, [226, 257, 288, 319, 350]);
     assert_eq!(growth(0, at(976)).0, Some(999.0 / 0.999));
 }
 
-/// A loop that keeps four requests at a drive of 1,000 requests a second: the throughput is that of the drive, whatever the warm-up.
+/// A loop that keeps four requests at a drive of 1,000 requests a second: the throughput is that of
+/// the drive, whatever the warm-up.
 #[test]
 fn throughput_counts_what_was_answered_while_it_was_measured() {
     for warmup in [0, 4, 50] {
@@ -450,12 +457,14 @@ fn requests_that_fail_are_counted_and_are_in_no_mean_and_no_throughput() {
     );
     assert_eq!((run.service_ms.max, run.wait_ms.max), (1_000.0, 0.0));
     assert_eq!(run.seek_ms, 1.0);
-    // 15 of the 20 measured requests were answered as asked, in the 39.9 s from the first one's arrival.
+    // 15 of the 20 measured requests were answered as asked, in the 39.9 s from the first one's
+    // arrival.
     assert_eq!(run.throughput_rps, 15.0 / 39.9);
     assert_eq!(run.throughput_mb_s, 15.0 * 4_096.0 / 1e6 / 39.9);
 }
 
-/// A run with so many reads in each batch; `of` is the response time in microseconds of one, by its batch.
+/// A run with so many reads in each batch; `of` is the response time in microseconds of one, by its
+/// batch.
 fn reads(counts: &[u64; BATCHES], of: impl FnMut(usize) -> u64) -> Measured {
     reads_that_fail(counts, [0; BATCHES], of)
 }
@@ -531,7 +540,8 @@ fn a_percentile_is_there_if_fewer_fail_than_lie_beyond_it() {
         (percentiles.map(|found| found.is_some()), intervals)
     };
     assert_eq!(told(31), ([true; 4], [true, false]));
-    // Batches differ by no more than chance, so the interval has an upper end at a few failures alone.
+    // Batches differ by no more than chance, so the interval has an upper end at a few failures
+    // alone.
     assert_eq!(told(8), ([true; 4], [true, true]));
     assert_eq!(told(33), ([true, true, true, false], [true, false]));
     assert_eq!(told(3_199), ([true, true, false, false], [true, false]));
@@ -545,7 +555,8 @@ fn a_percentile_is_there_if_fewer_fail_than_lie_beyond_it() {
     );
 }
 
-/// An objective is told what a run tells; where there is no such percentile, at least what is surely exceeded.
+/// An objective is told what a run tells; where there is no such percentile, at least what is
+/// surely exceeded.
 #[test]
 fn a_run_and_an_objective_tell_the_same_percentile_where_requests_failed() {
     for failed in [0, 16, 31] {
@@ -675,7 +686,8 @@ fn a_mean_that_a_few_batches_decide_has_no_interval_anywhere() {
     assert_eq!(read_times(measured).ci95, None);
 }
 
-/// Batches of 10 to 160 requests, some of them slower because they have many; 400 loads of that kind.
+/// Batches of 10 to 160 requests, some of them slower because they have many; 400 loads of that
+/// kind.
 #[test]
 fn intervals_over_uneven_batches_contain_the_truth() {
     let sizes = [10, 20, 40, 80, 160];

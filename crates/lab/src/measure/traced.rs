@@ -7,11 +7,12 @@ use super::times;
 use crate::outcome::{Times, Traced};
 use crate::workload::told::Told;
 
-/// Where the trace tells of fewer measured requests than this share, they may be of another kind than the rest.
+/// Where the trace tells of fewer measured requests than this share, they may be of another kind
+/// than the rest.
 const TOLD_MIN: f64 = 0.9;
 
-/// What was told, and how far it is from the simulated response times of the same requests, if these tell more than how long the load
-/// is (`kept_up`); `None` if nothing was told.
+/// What was told, and how far it is from the simulated response times of the same requests, if
+/// these tell more than how long the load is (`kept_up`); `None` if nothing was told.
 ///
 /// # Errors
 /// It was told of too few requests to be held beside all; the error says so.

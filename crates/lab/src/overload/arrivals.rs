@@ -1,7 +1,10 @@
-//! How many requests of a load come when, and how many of them are reads and writes, which alone wait in a queue: counts in intervals of equal length, and the queue that a fluid would make of them.
+//! How many requests of a load come when, and how many of them are reads and writes, which alone
+//! wait in a queue: counts in intervals of equal length, and the queue that a fluid would make of
+//! them.
 //!
-//! The intervals double in length when they are all used, so a load of any length needs the same memory, 1.5 MiB. A load of three
-//! hours is counted in intervals of a quarter of a second, one of a week in intervals of a quarter of a minute. O(1) a request, O(intervals) a question.
+//! The intervals double in length when they are all used, so a load of any length needs the same
+//! memory, 1.5 MiB. A load of three hours is counted in intervals of a quarter of a second, one of
+//! a week in intervals of a quarter of a minute. O(1) a request, O(intervals) a question.
 
 use std::ops::Range;
 
@@ -78,13 +81,15 @@ impl Arrivals {
                 .max_by_key(|(_, moved, bytes)| (*moved, *bytes))
                 .expect("there are two");
         }
-        // The last interval is not full; a load shorter than a tenth of its intervals is taken whole.
+        // The last interval is not full; a load shorter than a tenth of its intervals is taken
+        // whole.
         let whole = (self.last - self.first.unwrap_or(0)) as f64 / 1e9;
         let seconds = (width as f64 * self.interval_s()).min(whole);
         (busiest.1, busiest.2, seconds)
     }
 
-    /// The first queue that begins in interval `from` or later, if so many requests are served a second.
+    /// The first queue that begins in interval `from` or later, if so many requests are served a
+    /// second.
     pub(super) fn swell(&self, from: usize, served_rps: f64) -> Option<Swell> {
         let served = served_rps * self.interval_s();
         let mut waiting = 0.0;
@@ -135,7 +140,8 @@ impl Arrivals {
         0..self.counts.len()
     }
 
-    /// The numbers of the requests that come in these intervals; the first of the load has number 0.
+    /// The numbers of the requests that come in these intervals; the first of the load has number
+    /// 0.
     pub(super) fn numbers(&self, intervals: Range<usize>) -> Range<u64> {
         let (before, ..) = sum(&self.counts[..intervals.start]);
         before..before + sum(&self.counts[intervals]).0

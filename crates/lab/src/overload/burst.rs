@@ -1,20 +1,23 @@
 //! A burst that the drives cannot keep up with, in a load that they keep up with on the whole.
 //!
-//! Over hours of quiet, half a minute of pressure shows neither in the rate of the whole load nor in that of its busiest tenth. Yet
-//! its requests wait in a queue that may need longer to drain than the burst lasted, and they make the tail of the run. So what comes
-//! is followed as a fluid: in each interval in which arrivals are counted, the queue grows by what comes beyond what the drives can do, or
-//! drains by what comes short of it.
+//! Over hours of quiet, half a minute of pressure shows neither in the rate of the whole load nor
+//! in that of its busiest tenth. Yet its requests wait in a queue that may need longer to drain
+//! than the burst lasted, and they make the tail of the run. So what comes is followed as a fluid:
+//! in each interval in which arrivals are counted, the queue grows by what comes beyond what the
+//! drives can do, or drains by what comes short of it.
 //!
-//! **From when on it is told.** When the queue is longest, its last request waits as long as the drives need for all of it. From
-//! [`LONG_WAIT_S`] on that is told. The estimate of what the drives can do may be too low by a tenth, so the queue has to be that long
-//! if they can do a tenth more.
+//! **From when on it is told.** When the queue is longest, its last request waits as long as the
+//! drives need for all of it. From [`LONG_WAIT_S`] on that is told. The estimate of what the drives
+//! can do may be too low by a tenth, so the queue has to be that long if they can do a tenth more.
 //!
-//! **What the drives can do with a burst.** Its requests may be of another kind than the rest, such as a sequential copy by night. So the longest
-//! [`CANDIDATES`] queues that the estimate for the whole load gives are only suspected: a sample of each one's own requests is served, and
-//! that estimate decides.
+//! **What the drives can do with a burst.** Its requests may be of another kind than the rest, such
+//! as a sequential copy by night. So the longest [`CANDIDATES`] queues that the estimate for the
+//! whole load gives are only suspected: a sample of each one's own requests is served, and that
+//! estimate decides.
 //!
-//! Not seen are bursts shorter than an interval, and those whose requests take the drives far longer than the rest of the load.
-//! Cost: nothing where no queue is suspected; else a second pass over the load, and an estimate for each queue.
+//! Not seen are bursts shorter than an interval, and those whose requests take the drives far
+//! longer than the rest of the load. Cost: nothing where no queue is suspected; else a second pass
+//! over the load, and an estimate for each queue.
 
 use std::ops::Range;
 
@@ -30,9 +33,9 @@ use crate::prepare;
 use crate::sim::Control;
 use crate::warning::{Warning, WarningKind};
 
-/// Waits of so many seconds are a queue in anyone's words: it is how long the deadline scheduler of Linux lets a write wait before
-/// it goes first, and ten times as long as a read. Shorter ones are usual, as when an operating system writes back what it has
-/// gathered for seconds.
+/// Waits of so many seconds are a queue in anyone's words: it is how long the deadline scheduler of
+/// Linux lets a write wait before it goes first, and ten times as long as a read. Shorter ones are
+/// usual, as when an operating system writes back what it has gathered for seconds.
 const LONG_WAIT_S: f64 = 5.0;
 
 /// Queues that are looked at closely, longest first.
@@ -102,7 +105,8 @@ fn is_long(swell: &Swell, served_rps: f64) -> bool {
     swell.longest >= LONG_WAIT_S * served_rps
 }
 
-/// The longest queues, if what the drives can do with the whole load is what they can do with each part of it.
+/// The longest queues, if what the drives can do with the whole load is what they can do with each
+/// part of it.
 fn suspected(arrivals: &Arrivals, ability_rps: f64) -> Vec<Swell> {
     let surely = SURELY_TOO_MUCH * ability_rps;
     let mut swells: Vec<Swell> = arrivals
@@ -114,7 +118,8 @@ fn suspected(arrivals: &Arrivals, ability_rps: f64) -> Vec<Swell> {
     swells
 }
 
-/// The longest queue in these intervals, if the drives can do so many of its requests a second, and if it is measured.
+/// The longest queue in these intervals, if the drives can do so many of its requests a second, and
+/// if it is measured.
 fn confirmed(arrivals: &Arrivals, swell: &Swell, own_rps: f64, warmup: u64) -> Option<Burst> {
     let surely = SURELY_TOO_MUCH * own_rps;
     let longest = arrivals

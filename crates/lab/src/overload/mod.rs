@@ -1,13 +1,17 @@
-//! Whether an open load asks for more than the drives can do, said before anything long is simulated.
+//! Whether an open load asks for more than the drives can do, said before anything long is
+//! simulated.
 //!
-//! Requests of an open load come whatever the drives do. If more come than are served, the queue grows as long as the load
-//! lasts, and response times tell its length and nothing else. Those in a queue are reads and writes: a flush or discard passes schedulers by. So what is offered of these (over the whole load, and over its busiest
-//! tenth) is held against what [`ability`] finds. A pass over the load costs some tens of nanoseconds a request; of a
-//! synthetic load the first [`SYNTHETIC_MAX`] requests stand for all.
+//! Requests of an open load come whatever the drives do. If more come than are served, the queue
+//! grows as long as the load lasts, and response times tell its length and nothing else. Those in a
+//! queue are reads and writes: a flush or discard passes schedulers by. So what is offered of these
+//! (over the whole load, and over its busiest tenth) is held against what [`ability`] finds. A pass
+//! over the load costs some tens of nanoseconds a request; of a synthetic load the first
+//! [`SYNTHETIC_MAX`] requests stand for all.
 //!
-//! A long load that offers clearly too much is refused unless `overload = run`: its result would be no answer, and take long.
-//! A short one is run with a warning, for it takes a second, and grids over rates or speeds are meant to find the edge. Of a load that
-//! is not too much on the whole it is told where [`burst`] finds that a part of it is.
+//! A long load that offers clearly too much is refused unless `overload = run`: its result would be
+//! no answer, and take long. A short one is run with a warning, for it takes a second, and grids
+//! over rates or speeds are meant to find the edge. Of a load that is not too much on the whole it
+//! is told where [`burst`] finds that a part of it is.
 
 mod arrivals;
 mod burst;
@@ -101,7 +105,8 @@ pub(crate) struct Foreseen {
     offered: Arc<Offered>,
 }
 
-/// What each point asks for and what it can have; `None` for loads that wait for answers, and for those too short to tell.
+/// What each point asks for and what it can have; `None` for loads that wait for answers, and for
+/// those too short to tell.
 ///
 /// # Errors
 /// A load or a stack cannot be made.
@@ -276,7 +281,8 @@ pub(crate) fn say(
     Ok(warnings)
 }
 
-/// What is to be said of a run before it begins: that its load is too much, or else that a part of it is, which is noted for the headline.
+/// What is to be said of a run before it begins: that its load is too much, or else that a part of
+/// it is, which is noted for the headline.
 fn warnings(
     point: &Point,
     trace: Option<&LoadedTrace>,
@@ -301,20 +307,23 @@ fn reserved(mut warning: Warning, foreseen: &Foreseen) -> Warning {
     warning
 }
 
-/// A drive that takes one command at a time and is busier than this under given arrivals cannot keep up. Others may do far more all the
-/// same: that is what [`is_near`] is for.
+/// A drive that takes one command at a time and is busier than this under given arrivals cannot
+/// keep up. Others may do far more all the same: that is what [`is_near`] is for.
 pub(crate) const SATURATED: f64 = 0.98;
 
-/// The estimate of what drives can do may be off by so much (`ability.rs`): up to here a queue may grow, beyond it does.
+/// The estimate of what drives can do may be off by so much (`ability.rs`): up to here a queue may
+/// grow, beyond it does.
 pub(crate) const SURELY_TOO_MUCH: f64 = 1.1;
 
-/// Whether a load is so close to what drives can do, by an estimate that may be off, that they may not keep up.
+/// Whether a load is so close to what drives can do, by an estimate that may be off, that they may
+/// not keep up.
 pub(crate) fn is_near(demand: &Demand) -> bool {
     demand.load_factor > 1.0 / SURELY_TOO_MUCH
 }
 
-/// Whether the drives of a run with this configuration take one command at a time, so that they have no time left when they are busy. Volumes and tables of measured
-/// times have no queue, and serve several at a time all the same.
+/// Whether the drives of a run with this configuration take one command at a time, so that they
+/// have no time left when they are busy. Volumes and tables of measured times have no queue, and
+/// serve several at a time all the same.
 pub(crate) fn takes_one(config: &serde_json::Value) -> bool {
     config["drive"]["queue_depth"].as_u64() == Some(1)
 }

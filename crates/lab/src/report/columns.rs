@@ -1,7 +1,7 @@
 //! The one list of what a run has: name, type and where it is found.
 //!
-//! Names are stable: they are the keys of the JSON, joined by `_` where the JSON nests. CSV and Parquet print all of
-//! them in this order; the table picks some.
+//! Names are stable: they are the keys of the JSON, joined by `_` where the JSON nests. CSV and
+//! Parquet print all of them in this order; the table picks some.
 
 use nearslot_core::config::{KINDS, Kinds};
 use nearslot_core::op::Failure;
@@ -298,7 +298,8 @@ fn distributions() -> impl Iterator<Item = Column> {
     })
 }
 
-/// Of how many requests the trace tells response times, and how far they are from the simulated ones.
+/// Of how many requests the trace tells response times, and how far they are from the simulated
+/// ones.
 fn as_traced() -> [Column; 4] {
     let maybe = |name, of| column(name, Kind::Measure, Source::Maybe(of));
     [

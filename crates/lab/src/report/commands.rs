@@ -1,8 +1,10 @@
-//! One row a command of a drive: what it was for, where it went, and where its time went. Within a run, rows are in the order
-//! in which commands ended; what a drive does after the last answer is no part of the run.
+//! One row a command of a drive: what it was for, where it went, and where its time went. Within a
+//! run, rows are in the order in which commands ended; what a drive does after the last answer is
+//! no part of the run.
 //!
-//! A command has the request that it belongs to, unless a placement gave it for itself: delayed copies, moved blocks, the
-//! log of a map. It has the volume's block whose data it moves, unless it moves none: the log of a map, a bare movement of the arm.
+//! A command has the request that it belongs to, unless a placement gave it for itself: delayed
+//! copies, moved blocks, the log of a map. It has the volume's block whose data it moves, unless it
+//! moves none: the log of a map, a bare movement of the arm.
 
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 //! CSV (RFC 4180): a table as it is.
 //!
-//! Numbers are the shortest decimal that reads back as the same double; what is not there is an empty cell.
+//! Numbers are the shortest decimal that reads back as the same double; what is not there is an
+//! empty cell.
 
 use std::io::Write;
 

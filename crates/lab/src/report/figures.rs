@@ -1,9 +1,10 @@
-//! Figures: lines with their confidence cylinders on the page, beside the claims that were decided on them, or below the answer that
-//! they show.
+//! Figures: lines with their confidence cylinders on the page, beside the claims that were decided
+//! on them, or below the answer that they show.
 //!
-//! Published figures are repeated by experiments in Python; this is the form in which they hand over what is to be shown, and in
-//! which a capacity (`capacity/figure.rs`) is. The page is the
-//! one of [`html`](super::html()), with these data in place of results. `web/fixtures/figures.json` is a sample.
+//! Published figures are repeated by experiments in Python; this is the form in which they hand
+//! over what is to be shown, and in which a capacity (`capacity/figure.rs`) is. The page is the one
+//! of [`html`](super::html()), with these data in place of results. `web/fixtures/figures.json` is
+//! a sample.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +23,8 @@ pub struct Figures {
     pub schema: u32,
     /// Version of nearslot.
     pub version: String,
-    /// The build of nearslot: the commit that it was compiled from, `-changed` behind it if the source differed, or `unknown`.
+    /// The build of nearslot: the commit that it was compiled from, `-changed` behind it if the
+    /// source differed, or `unknown`.
     pub build: String,
     /// What the page says above the figures; claims are counted there if it says nothing.
     #[serde(default)]
@@ -181,7 +183,8 @@ struct Payload<'a> {
 /// The figures as a self-contained HTML file.
 ///
 /// # Errors
-/// Another layout, lines or a limit that are not finite, lines whose lists differ in length, or a table whose rows do.
+/// Another layout, lines or a limit that are not finite, lines whose lists differ in length, or a
+/// table whose rows do.
 pub fn figures_html(figures: &Figures) -> Result<String, ReportError> {
     if figures.schema != FIGURES_SCHEMA {
         return Err(ReportError::Encode(format!(

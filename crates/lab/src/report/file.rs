@@ -1,7 +1,10 @@
-//! Output files that appear when they are complete: written under a temporary name beside the target, then renamed.
+//! Output files that appear when they are complete: written under a temporary name beside the
+//! target, then renamed.
 //!
-//! So a full disk or an interruption never leaves half a file under the name that was asked for, nor destroys an
-//! older one. Nor is the temporary file left ([`temporary`](nearslot_trace::temporary)). What is there and is no regular file (a device, a pipe) is written directly: renaming would replace it.
+//! So a full disk or an interruption never leaves half a file under the name that was asked for,
+//! nor destroys an older one. Nor is the temporary file left
+//! ([`temporary`](nearslot_trace::temporary)). What is there and is no regular file (a device, a
+//! pipe) is written directly: renaming would replace it.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -67,8 +70,8 @@ impl OutputFile {
     /// Writes out what is buffered and gives the file its name.
     ///
     /// # Errors
-    /// The disk is full, the rename is refused, or a file appeared under the name that may not be replaced; then nothing
-    /// changed under the name.
+    /// The disk is full, the rename is refused, or a file appeared under the name that may not be
+    /// replaced; then nothing changed under the name.
     pub fn finish(self) -> Result<(), ReportError> {
         let path = self.path;
         let done = match self.stage {
@@ -116,7 +119,8 @@ fn rename(file: NamedTempFile, path: &Path, replace: bool) -> io::Result<()> {
     ))
 }
 
-/// An output file that a writer owns a part of, so that it can still be finished when the writer is gone.
+/// An output file that a writer owns a part of, so that it can still be finished when the writer is
+/// gone.
 #[derive(Clone)]
 pub struct SharedOutput(Arc<Mutex<OutputFile>>);
 

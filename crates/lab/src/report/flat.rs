@@ -1,4 +1,5 @@
-//! A table of named, typed columns, as CSV and Parquet have it: the same columns under the same names.
+//! A table of named, typed columns, as CSV and Parquet have it: the same columns under the same
+//! names.
 
 /// A value of a row.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,4 +1,5 @@
-//! For a single run, response times of each volume and of each stream of its trace, as little tables.
+//! For a single run, response times of each volume and of each stream of its trace, as little
+//! tables.
 
 use std::cmp::Reverse;
 
@@ -11,7 +12,8 @@ use crate::outcome::Run;
 /// Rows that are listed: those with most requests. Results as JSON have all.
 pub(super) const LISTED_MAX: usize = 32;
 
-/// Who asked or was asked, how many requests were answered and failed, and mean, p50, p99 and longest in milliseconds.
+/// Who asked or was asked, how many requests were answered and failed, and mean, p50, p99 and
+/// longest in milliseconds.
 type Row = (String, [u64; 2], [Option<f64>; 4]);
 
 /// A table, what its rows are, and how many more there are.

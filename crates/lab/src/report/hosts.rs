@@ -1,5 +1,6 @@
-//! What processes of hosts have done, as a little table: of a single run each with its stream; of several, process by process, each with all runs, so that
-//! these stand below each other. Processes of one description, which have numbers, are one row there.
+//! What processes of hosts have done, as a little table: of a single run each with its stream; of
+//! several, process by process, each with all runs, so that these stand below each other. Processes
+//! of one description, which have numbers, are one row there.
 
 use comfy_table::{Cell, CellAlignment, Table};
 

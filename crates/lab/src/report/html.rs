@@ -1,10 +1,11 @@
 //! The page: one HTML file with everything in it, to be opened from a disk without network.
 //!
-//! `page.html` is built from `web/` (`npm run build`) and committed, so that building the crate needs no Node; a test in
-//! `web/` holds the two together. The data go into its `<script type="application/json">`. Whatever a trace's file name
-//! says, they stay data: in JSON, `<`, `>` and `&` occur only inside strings, where they have an escaped form, and
-//! without them no markup can end the element. The page's own policy forbids all scripts but its own besides.
-//! Cost: linear in the points; some ten bytes each.
+//! `page.html` is built from `web/` (`npm run build`) and committed, so that building the crate
+//! needs no Node; a test in `web/` holds the two together. The data go into its `<script
+//! type="application/json">`. Whatever a trace's file name says, they stay data: in JSON, `<`, `>`
+//! and `&` occur only inside strings, where they have an escaped form, and without them no markup
+//! can end the element. The page's own policy forbids all scripts but its own besides. Cost: linear
+//! in the points; some ten bytes each.
 
 use std::io;
 
@@ -32,8 +33,8 @@ struct Payload<'a> {
     profile: Option<Profile>,
 }
 
-/// The report as a self-contained HTML file. Plots show the runs that have a series; the trace is described if it was
-/// inspected.
+/// The report as a self-contained HTML file. Plots show the runs that have a series; the trace is
+/// described if it was inspected.
 ///
 /// # Errors
 /// Results or series that are not finite or do not fit together.

@@ -1,10 +1,11 @@
-//! How results leave the laboratory: a table for people, JSON, CSV and Parquet for programs, one page for the eyes.
+//! How results leave the laboratory: a table for people, JSON, CSV and Parquet for programs, one
+//! page for the eyes.
 //!
-//! Nothing is computed here. Every number is a field of [`Results`]; this module chooses, names and arranges them.
-//! [`columns`] is the one list of what a run has, and the table, CSV and Parquet are three ways of printing it, so that
-//! a value has the same name everywhere. Every form carries version, seed, configuration, trace hash and mode.
-//! Cost: linear in the runs (and in the points of their series for the page); requests and commands are
-//! streamed, see [`RowsWriter`].
+//! Nothing is computed here. Every number is a field of [`Results`]; this module chooses, names and
+//! arranges them. [`columns`] is the one list of what a run has, and the table, CSV and Parquet are
+//! three ways of printing it, so that a value has the same name everywhere. Every form carries
+//! version, seed, configuration, trace hash and mode. Cost: linear in the runs (and in the points
+//! of their series for the page); requests and commands are streamed, see [`RowsWriter`].
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -210,7 +211,8 @@ impl From<serde_json::Error> for ReportError {
     }
 }
 
-/// Writes the summary to `out`; the table as wide as the terminal that standard output is, if it is one.
+/// Writes the summary to `out`; the table as wide as the terminal that standard output is, if it is
+/// one.
 ///
 /// # Errors
 /// Results that are not finite or do not fit together, and what `out` answers.

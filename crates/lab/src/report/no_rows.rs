@@ -1,5 +1,6 @@
-//! What takes the place of files of rows in a build without Parquet, which they are written in: to create one is refused before
-//! the first run. So none of these types has a value, and what would be done with one needs no code.
+//! What takes the place of files of rows in a build without Parquet, which they are written in: to
+//! create one is refused before the first run. So none of these types has a value, and what would
+//! be done with one needs no code.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;

@@ -1,10 +1,13 @@
-//! Where a command may write. Nothing of the user's is destroyed: an output is refused if it is a file that is read, if it is
-//! another output, if it is a disk, or, unless that is forced, if there is a file already.
+//! Where a command may write. Nothing of the user's is destroyed: an output is refused if it is a
+//! file that is read, if it is another output, if it is a disk, or, unless that is forced, if there
+//! is a file already.
 //!
-//! A command says what it reads ([`Outputs::reads`]), then names each output ([`Outputs::add`]) and gets a [`Target`], which is what
-//! [`super::OutputFile`] takes; when it has named all, [`Outputs::complete`] refuses a `--force` without effect. So no output can be opened without these checks. They come before the work; what appears
-//! under the name in the meantime is not replaced either, see [`super::OutputFile::finish`]. Files are compared as files, not as
-//! words (`files.rs`).
+//! A command says what it reads ([`Outputs::reads`]), then names each output ([`Outputs::add`]) and
+//! gets a [`Target`], which is what [`super::OutputFile`] takes; when it has named all,
+//! [`Outputs::complete`] refuses a `--force` without effect. So no output can be opened without
+//! these checks. They come before the work; what appears under the name in the meantime is not
+//! replaced either, see [`super::OutputFile::finish`]. Files are compared as files, not as words
+//! (`files.rs`).
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -87,7 +90,8 @@ impl Outputs {
         }
     }
 
-    /// This file is read; `-` is standard input. What cannot be looked up cannot be read, and whoever reads it says so.
+    /// This file is read; `-` is standard input. What cannot be looked up cannot be read, and
+    /// whoever reads it says so.
     pub fn reads(&mut self, path: &Path) {
         let place = if path == Path::new("-") {
             Place::of_stdin()

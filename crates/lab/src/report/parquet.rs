@@ -1,4 +1,5 @@
-//! A table as Parquet, typed, and the summary of runs so, with provenance as key-values of the file.
+//! A table as Parquet, typed, and the summary of runs so, with provenance as key-values of the
+//! file.
 
 use std::sync::Arc;
 

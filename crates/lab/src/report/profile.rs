@@ -1,4 +1,5 @@
-//! What the page says of the trace itself: the few findings of an inspection that explain why schedulers differ on it.
+//! What the page says of the trace itself: the few findings of an inspection that explain why
+//! schedulers differ on it.
 
 use serde::Serialize;
 

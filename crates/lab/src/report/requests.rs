@@ -1,5 +1,5 @@
-//! One row a request: what it was, when it came, began began and was answered, how it ended, and where its time went. Within a run, rows are in
-//! the order of the answers.
+//! One row a request: what it was, when it came, began began and was answered, how it ended, and
+//! where its time went. Within a run, rows are in the order of the answers.
 
 use std::sync::Arc;
 

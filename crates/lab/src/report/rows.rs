@@ -1,10 +1,11 @@
-//! Rows streamed to a Parquet file in bounded memory, in the same order whatever the number of threads.
+//! Rows streamed to a Parquet file in bounded memory, in the same order whatever the number of
+//! threads.
 //!
-//! Runs of a grid go on side by side, but a file has one order. So each run writes a lane, a temporary file beside
-//! the target, and [`RowsWriter::finish`] copies the lanes' encoded row groups one after the other, without
-//! decoding them, into the file, which then gets its name. What a row is, a kind of [`Rows`] says.
-//! Cost: some fifty nanoseconds a row for the run, one copy at disk speed at the end; memory is [`BATCH_ROWS`] plain
-//! rows and one encoded row group a lane.
+//! Runs of a grid go on side by side, but a file has one order. So each run writes a lane, a
+//! temporary file beside the target, and [`RowsWriter::finish`] copies the lanes' encoded row
+//! groups one after the other, without decoding them, into the file, which then gets its name. What
+//! a row is, a kind of [`Rows`] says. Cost: some fifty nanoseconds a row for the run, one copy at
+//! disk speed at the end; memory is [`BATCH_ROWS`] plain rows and one encoded row group a lane.
 
 use std::io::{BufWriter, Write};
 use std::marker::PhantomData;
@@ -31,7 +32,8 @@ use crate::outcome::Results;
 
 /// Rows that wait in plain form before they are encoded.
 pub(super) const BATCH_ROWS: usize = 1 << 14;
-/// Rows of a row group: large enough to compress, small enough to hold a lane's share of memory near 10 MB.
+/// Rows of a row group: large enough to compress, small enough to hold a lane's share of memory
+/// near 10 MB.
 const GROUP_ROWS: usize = 1 << 17;
 /// Operations by code, as columns spell them.
 const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::Seek];

@@ -1,9 +1,10 @@
-//! The table for people: the verdict in words, a ranking for each load, as many columns as the terminal is wide, and below
-//! it what the numbers rest on.
+//! The table for people: the verdict in words, a ranking for each load, as many columns as the
+//! terminal is wide, and below it what the numbers rest on.
 //!
-//! Columns go by importance, not by wrapping: those that do not fit are left out and named. Below the table stand mode,
-//! drive, seed, version, trace, warm-up, warnings, and the whole configuration, first what all runs share. Names that
-//! come from outside lose their control characters, which a terminal would obey.
+//! Columns go by importance, not by wrapping: those that do not fit are left out and named. Below
+//! the table stand mode, drive, seed, version, trace, warm-up, warnings, and the whole
+//! configuration, first what all runs share. Names that come from outside lose their control
+//! characters, which a terminal would obey.
 
 use std::fmt::Write;
 
@@ -54,7 +55,8 @@ const DONE: &str = "done after\ns";
 const TRANSACTIONS: &str = "transactions\n1/s";
 /// Heading of what only runs with a write buffer have.
 const DESTAGED: &str = "destaged\npages";
-/// A column of the table: heading with unit, importance (lower is kept longer), and what stands in it.
+/// A column of the table: heading with unit, importance (lower is kept longer), and what stands in
+/// it.
 struct Shown {
     heading: &'static str,
     importance: u32,
@@ -447,8 +449,8 @@ fn failed(run: &Run) -> u64 {
     run.failed.values().sum()
 }
 
-/// What faults, schedulers and merging counted, as far as it is not nothing, by unit: a request may be several commands, so that what is
-/// counted in commands is not told as requests.
+/// What faults, schedulers and merging counted, as far as it is not nothing, by unit: a request may
+/// be several commands, so that what is counted in commands is not told as requests.
 fn counted_facts(results: &Results) -> Vec<(&'static str, String)> {
     let of_interest = [
         <dyn Scheduler>::CARD.key,

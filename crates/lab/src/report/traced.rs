@@ -1,4 +1,5 @@
-//! For a single run of a trace that tells response times: these beside the simulated ones, as a little table.
+//! For a single run of a trace that tells response times: these beside the simulated ones, as a
+//! little table.
 
 use comfy_table::{Cell, CellAlignment, Table};
 

@@ -1,8 +1,9 @@
 //! Running scenarios: one, or a grid of them in parallel over cores.
 //!
-//! Runs share nothing but the trace's records, and each is repeatable, so the number of threads changes nothing but the
-//! time. An interruption keeps the runs that were finished; where a single run is asked for, it keeps what that run has
-//! measured. Where that is nothing, the interruption is all that is told.
+//! Runs share nothing but the trace's records, and each is repeatable, so the number of threads
+//! changes nothing but the time. An interruption keeps the runs that were finished; where a single
+//! run is asked for, it keeps what that run has measured. Where that is nothing, the interruption
+//! is all that is told.
 
 mod said;
 
@@ -60,14 +61,16 @@ use said::{AtEnd, Seen, add_said, left_out, met_faults, of_caches, unheard, warn
 pub struct Wanted {
     /// Series for plots.
     pub series: bool,
-    /// The choice that the others are held against, as [`grid::baseline`] reads it; the first when not given.
+    /// The choice that the others are held against, as [`grid::baseline`] reads it; the first when
+    /// not given.
     pub baseline: Option<String>,
     /// Runs at a time; one per core when not given.
     pub jobs: Option<usize>,
     /// What is done about a long load that offers clearly more than the drives can do.
     pub overload: Overload,
-    /// Whether a trace that is too long for some of the volumes is fitted to the smallest of them for all. Not where runs are kept one by one: what
-    /// each serves would hang on who was beside it.
+    /// Whether a trace that is too long for some of the volumes is fitted to the smallest of them
+    /// for all. Not where runs are kept one by one: what each serves would hang on who was beside
+    /// it.
     pub fit_alike: bool,
     /// Is told at once what must be known before the end of long runs.
     pub tell: Option<fn(&str)>,
@@ -79,7 +82,8 @@ pub struct Wanted {
     pub schedule: Option<Target>,
 }
 
-/// Runs every point of a grid and ranks those of one load against each other. `trace` is there if the points' load is a trace.
+/// Runs every point of a grid and ranks those of one load against each other. `trace` is there if
+/// the points' load is a trace.
 ///
 /// # Errors
 /// The first run that failed. An interruption is none, unless nothing was measured before it.
@@ -232,7 +236,8 @@ pub(crate) fn probe(
     pool.install(|| runs.map(one).collect())
 }
 
-/// Runs that may go on at a time: each is a thread, and beyond a few per core they only take memory from each other.
+/// Runs that may go on at a time: each is a thread, and beyond a few per core they only take memory
+/// from each other.
 pub const JOBS: RangeInclusive<usize> = 1..=1_024;
 
 /// Whether so many runs may go on at a time.
@@ -257,7 +262,8 @@ pub(crate) fn threads(jobs: Option<usize>) -> Result<rayon::ThreadPool, RunError
     threads.build().map_err(failed)
 }
 
-/// Describes the trace of a grid for the report, held against the drive if all points have the same.
+/// Describes the trace of a grid for the report, held against the drive if all points have the
+/// same.
 ///
 /// # Errors
 /// The trace cannot be read again.
@@ -292,19 +298,21 @@ pub(crate) struct Finished {
     pub(crate) onset: Option<Onset>,
     /// Write caches of its drives that filled as long as requests came.
     pub(crate) filling: Option<Filling>,
-    /// How often what its drives do in rounds by themselves came round, on that drive where it did least, or would have if the run had not ended early; nothing if no drive does
-    /// such things.
+    /// How often what its drives do in rounds by themselves came round, on that drive where it did
+    /// least, or would have if the run had not ended early; nothing if no drive does such things.
     pub(crate) rounds: Option<f64>,
     /// Commands that its drives have no times of.
     pub(crate) longer: Longer,
 }
 
-/// When the last of a run's faults begins that come at an instant of their own, and what of the run is behind that.
+/// When the last of a run's faults begins that come at an instant of their own, and what of the run
+/// is behind that.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Onset {
     pub(crate) begin_s: f64,
     pub(crate) ended_s: f64,
-    /// Of the requests that the objectives are about, those of which least was answered from then on.
+    /// Of the requests that the objectives are about, those of which least was answered from then
+    /// on.
     pub(crate) of: Class,
     /// Share of these that were, measured ones alone.
     pub(crate) share: f64,
@@ -337,12 +345,13 @@ struct Grid<'a> {
     objectives: &'a [Objective],
     files: &'a RowFiles,
     control: &'a Control,
-    /// Whether it has one point only. What an interrupted run has measured is then kept; among others it would be
-    /// compared with runs of other lengths.
+    /// Whether it has one point only. What an interrupted run has measured is then kept; among
+    /// others it would be compared with runs of other lengths.
     single: bool,
 }
 
-/// How often what drives do in rounds has come round, on that where it has least, or would have by the end of a run that ended early.
+/// How often what drives do in rounds has come round, on that where it has least, or would have by
+/// the end of a run that ended early.
 fn rounds(drives: &[Box<dyn Drive>], window: Window, run: &Run) -> Option<f64> {
     let permille = drives.iter().filter_map(|drive| drive.rounds_permille());
     let whole = window.requests as f64 / run.requests.max(1) as f64;
@@ -461,7 +470,8 @@ fn progress(workload: &dyn Workload, (end, run): (Instant, &Run), count: Request
     })
 }
 
-/// Runs to the end; gives when that was, how long it took by the clock on the wall, in seconds, and what was counted.
+/// Runs to the end; gives when that was, how long it took by the clock on the wall, in seconds, and
+/// what was counted.
 fn simulate(
     (stack, drives): (&mut Stack, &mut [Box<dyn Drive>]),
     workload: &mut dyn Workload,
@@ -479,7 +489,8 @@ fn simulate(
     Ok((end, simulated_in_s, counted))
 }
 
-/// Checks that nothing was lost, and that the run, or its load of itself, tells something; whether the run ended before its load.
+/// Checks that nothing was lost, and that the run, or its load of itself, tells something; whether
+/// the run ended before its load.
 fn checked(
     Point { label, .. }: &Point,
     stack: &Stack,
@@ -494,7 +505,8 @@ fn checked(
     Ok(ended_early)
 }
 
-/// When the last of the faults begins that come at an instant of their own; the run's begin if there are no such.
+/// When the last of the faults begins that come at an instant of their own; the run's begin if
+/// there are no such.
 fn last_begin(faults: &dyn Faults) -> Instant {
     faults.begins().map_or(Instant::ZERO, |[_, last]| last)
 }
@@ -579,7 +591,8 @@ fn hold_beside(run: &mut Run, workload: &dyn Workload, stack: &Stack) -> Option<
     None
 }
 
-/// What asks and what answers in this run, who had which response times, and what its load says of itself.
+/// What asks and what answers in this run, who had which response times, and what its load says of
+/// itself.
 fn identify(
     run: &mut Run,
     (point, foreseen): (&Point, Option<&Foreseen>),
@@ -657,7 +670,8 @@ fn configuration(
     config
 }
 
-/// In = out + pending, counted by the stack and recounted by its audit. Only a run that was cut short has some pending.
+/// In = out + pending, counted by the stack and recounted by its audit. Only a run that was cut
+/// short has some pending.
 fn conserve(label: &str, stack: &Stack, cut_short: bool) -> Result<(), RunError> {
     stack.audit();
     let (arrived, replied) = (stack.submitted(), stack.replied());
@@ -674,7 +688,8 @@ fn conserve(label: &str, stack: &Stack, cut_short: bool) -> Result<(), RunError>
     Ok(())
 }
 
-/// Whether the load could be read to its end, and the run was not ended because virtual time is over.
+/// Whether the load could be read to its end, and the run was not ended because virtual time is
+/// over.
 fn check_end(workload: &mut dyn Workload, end: Instant, label: &str) -> Result<(), RunError> {
     if let Some(failure) = workload.failure() {
         return Err(failure.into());
@@ -743,7 +758,8 @@ mod tests {
         }
     }
 
-    /// Of an array the drive counts that did least: others beside it may do nothing of the kind. A run that ended early would have gone on like that.
+    /// Of an array the drive counts that did least: others beside it may do nothing of the kind. A
+    /// run that ended early would have gone on like that.
     #[test]
     fn rounds_are_those_of_the_drive_that_did_least_in_a_whole_run() {
         let of = |drives: &[Option<u64>], requests| {

@@ -63,7 +63,8 @@ pub(crate) fn warned(
     Ok(warnings)
 }
 
-/// That parts were not run which have no effect without one of another kind, as prefetchers without a cache, where both are compared.
+/// That parts were not run which have no effect without one of another kind, as prefetchers without
+/// a cache, where both are compared.
 fn left_out_parts(points: &[Point]) -> impl Iterator<Item = Warning> {
     let told = |[inner, outer]: [&KindCard; 2]| {
         let is = |both: [bool; 2]| {
@@ -130,7 +131,8 @@ pub(super) fn add_said(warnings: &mut Vec<Warning>, finished: &[Finished]) {
         }
         longer.join(&one.longer);
     }
-    // First what is said of single runs: so a run has the same in the same order whichever others are beside it.
+    // First what is said of single runs: so a run has the same in the same order whichever others
+    // are beside it.
     warnings.extend(of_runs.into_iter().chain(of_all));
     warnings.extend(longer.warnings());
 }
@@ -220,11 +222,13 @@ pub(super) fn warnings(
 
 /// Batches that a start may be, at most: a quarter of the load.
 const START_MAX: usize = BATCHES / 4;
-/// How many times as long as those behind a quarter of the load the requests of a start take, in each of its batches.
+/// How many times as long as those behind a quarter of the load the requests of a start take, in
+/// each of its batches.
 const START_TIMES: f64 = 2.0;
 
-/// How many batches at the front took far longer than those behind a quarter of the load, and have more than half of all response time;
-/// with the share that they have, their mean, and that of the others.
+/// How many batches at the front took far longer than those behind a quarter of the load, and have
+/// more than half of all response time; with the share that they have, their mean, and that of the
+/// others.
 fn start(batches: &[f64; BATCHES]) -> Option<(usize, [f64; 3])> {
     let mean = |some: &[f64]| some.iter().sum::<f64>() / some.len() as f64;
     let settled = mean(&batches[START_MAX..]);
@@ -239,8 +243,8 @@ fn start(batches: &[f64; BATCHES]) -> Option<(usize, [f64; 3])> {
 
 /// That the start of a run decides its mean, and how much warm-up leaves it out.
 ///
-/// Whatever has to be set up first does that: a map that is written for the first time, queues that such work leaves behind. Which part it
-/// is need not be known: response times say it.
+/// Whatever has to be set up first does that: a map that is written for the first time, queues that
+/// such work leaves behind. Which part it is need not be known: response times say it.
 fn of_start(run: &Run, batches: Option<&[f64; BATCHES]>) -> Option<Warning> {
     let (count, [share, first, rest]) = start(batches?)?;
     let (measured, part) = (
@@ -260,8 +264,8 @@ fn of_start(run: &Run, batches: Option<&[f64; BATCHES]>) -> Option<Warning> {
     Some(Warning::new(WarningKind::Start, text).of_run(&run.label))
 }
 
-/// What is not in the numbers of a run, or too much: requests that failed, faults that did not come, what of its load was left out or
-/// changed, and a start that decides the mean.
+/// What is not in the numbers of a run, or too much: requests that failed, faults that did not
+/// come, what of its load was left out or changed, and a start that decides the mean.
 pub(super) fn left_out(
     run: &Run,
     tally: Tally,
@@ -281,7 +285,8 @@ pub(super) fn left_out(
     told
 }
 
-/// That most writes did not move where they might: then what a run says of that, it says of the others.
+/// That most writes did not move where they might: then what a run says of that, it says of the
+/// others.
 fn hardly_offered(run: &Run) -> Option<Warning> {
     let key = <dyn Placement as Kind>::CARD.key;
     let count = |name: &str| Some(run.measure(key, name)?.value() as u64);
@@ -428,7 +433,8 @@ fn lost_blocks(run: &Run) -> Option<Warning> {
     Some(Warning::new(WarningKind::LostBlocks, text).of_run(&run.label))
 }
 
-/// What to know of a volume that is to survive power cuts on drives of which nobody knows what those leave.
+/// What to know of a volume that is to survive power cuts on drives of which nobody knows what
+/// those leave.
 fn unknown_cache(drive: &str, blueprint: &dyn Blueprint, stack: &Stack) -> Option<Warning> {
     let survives = stack.nvram().is_some();
     (survives && blueprint.cache() == WriteCache::Unknown).then(|| {
@@ -514,7 +520,8 @@ fn lost(tally: Tally) -> Vec<Warning> {
     .collect()
 }
 
-/// What to know of caches: that nobody knows what the drives' do at a power cut, that the stack's holds everything.
+/// What to know of caches: that nobody knows what the drives' do at a power cut, that the stack's
+/// holds everything.
 pub(super) fn of_caches(
     (scenario, given): (&Scenario, StackConfig),
     (blueprint, stack): (&dyn Blueprint, &Stack),
@@ -530,7 +537,8 @@ pub(super) fn of_caches(
     Ok(unknown.into_iter().chain(all))
 }
 
-/// That a write buffer gave up what was answered, or that its writes were so few, or so large, that they do not show what it is worth.
+/// That a write buffer gave up what was answered, or that its writes were so few, or so large, that
+/// they do not show what it is worth.
 fn of_buffer(run: &Run) -> Option<Warning> {
     let key = <dyn Destage as Kind>::CARD.key;
     let count = |name: &str| {
@@ -700,7 +708,8 @@ mod tests {
         run
     }
 
-    /// The warm-up that leaves a start out is told of all requests, what is left out already among them.
+    /// The warm-up that leaves a start out is told of all requests, what is left out already among
+    /// them.
     #[test]
     fn the_warmup_of_a_start_begins_at_the_first_request() {
         let all = batches(&[(0..8, 400.0)]);

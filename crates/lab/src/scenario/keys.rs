@@ -1,9 +1,11 @@
-//! The keys of a scenario, in one table: where each stands, whether it is part of the load or a choice, and which replay
-//! modes read it. A key that no run reads is an error, not a setting without effect.
+//! The keys of a scenario, in one table: where each stands, whether it is part of the load or a
+//! choice, and which replay modes read it. A key that no run reads is an error, not a setting
+//! without effect.
 //!
-//! A *load* is what asks: which requests come, and when. A *choice* is what answers: scheduler, oracle, placement, drive.
-//! Only runs under one load are ranked against each other, for under another load the times differ whoever serves.
-//! A knob (`sched.fifo_batch`, `workload.depth`) is of its part; a bare key beside a synthetic workload is a knob of it.
+//! A *load* is what asks: which requests come, and when. A *choice* is what answers: scheduler,
+//! oracle, placement, drive. Only runs under one load are ranked against each other, for under
+//! another load the times differ whoever serves. A knob (`sched.fifo_batch`, `workload.depth`) is
+//! of its part; a bare key beside a synthetic workload is a knob of it.
 
 use nearslot_core::config::{Kinds, PartConfig};
 
@@ -34,7 +36,8 @@ pub struct Key {
 const ALL: &[Replay] = &[Replay::Open, Replay::Closed, Replay::Dependent];
 const TIMED: &[Replay] = &[Replay::Open, Replay::Dependent];
 
-/// All keys but those of the kinds of parts that a stack is made of. Every run reads these, and they are choices.
+/// All keys but those of the kinds of parts that a stack is made of. Every run reads these, and
+/// they are choices.
 pub static KEYS: &[Key] = &[
     key("seed", Place::Top, Role::Load),
     key("drive", Place::Top, Role::Choice),
@@ -115,7 +118,8 @@ pub fn role(kinds: Kinds, key: &str) -> Role {
     known.map_or(Role::Load, |known| known.role)
 }
 
-/// The one spelling of a key that a scenario takes: beside a synthetic workload `depth` is its knob, `workload.depth`.
+/// The one spelling of a key that a scenario takes: beside a synthetic workload `depth` is its
+/// knob, `workload.depth`.
 pub(crate) fn spelled(scenario: &Scenario, key: &str) -> String {
     let top = || names(scenario.parts.kinds(), Place::Top).contains(&key);
     match scenario.load {
@@ -134,7 +138,8 @@ pub(crate) fn parts(kinds: Kinds) -> Vec<&'static str> {
         .collect()
 }
 
-/// All that a setting says, each key in its one spelling: `place = stripe:disks=4` names the placement and sets a knob of it.
+/// All that a setting says, each key in its one spelling: `place = stripe:disks=4` names the
+/// placement and sets a knob of it.
 pub(crate) fn says(scenario: &Scenario, key: &str, value: &str) -> Vec<(String, String)> {
     let key = spelled(scenario, key);
     let part = parts(scenario.parts.kinds()).contains(&key.as_str());

@@ -54,8 +54,8 @@ pub struct TraceLoad {
     /// Requests in flight in a closed replay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u64>,
-    /// In a closed replay, whether the request that an answer brings comes after or before the drive chooses its next
-    /// command; after, if nothing is said.
+    /// In a closed replay, whether the request that an answer brings comes after or before the
+    /// drive chooses its next command; after, if nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refill: Option<Refill>,
     /// Arrival times are divided by this.
@@ -63,11 +63,12 @@ pub struct TraceLoad {
     pub speed: Option<f64>,
     /// What is done about addresses beyond the drive.
     pub fit: Mode,
-    /// In a dependent replay, the response time of requests whose completion the trace does not tell.
+    /// In a dependent replay, the response time of requests whose completion the trace does not
+    /// tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_guess_us: Option<f64>,
-    /// What addresses beyond the drive are fitted to where runs are compared: the smallest of their volumes, so that all serve the same requests. No
-    /// setting.
+    /// What addresses beyond the drive are fitted to where runs are compared: the smallest of their
+    /// volumes, so that all serve the same requests. No setting.
     #[serde(skip)]
     pub room: Option<Blocks>,
 }
@@ -78,7 +79,8 @@ impl TraceLoad {
         self.depth.unwrap_or(16)
     }
 
-    /// When the next request comes in a closed replay: after the drive has chosen when nothing is said.
+    /// When the next request comes in a closed replay: after the drive has chosen when nothing is
+    /// said.
     pub fn refill(&self) -> Refill {
         self.refill.unwrap_or(Refill::After)
     }
@@ -88,7 +90,8 @@ impl TraceLoad {
         self.speed.unwrap_or(1.0)
     }
 
-    /// The response time that is taken where the trace does not tell one: 5 ms when nothing is said.
+    /// The response time that is taken where the trace does not tell one: 5 ms when nothing is
+    /// said.
     pub fn service_guess_us(&self) -> f64 {
         self.service_guess_us.unwrap_or(5_000.0)
     }

@@ -130,7 +130,8 @@ impl Scenario {
         }
     }
 
-    /// A setting that was given, by its key, and what it needs that this scenario has not; `None` if it is read.
+    /// A setting that was given, by its key, and what it needs that this scenario has not; `None`
+    /// if it is read.
     pub fn unread(&self, key: &Key) -> Option<(String, String)> {
         let Load::Trace(trace) = &self.load else {
             return None;
@@ -188,14 +189,16 @@ impl Scenario {
         })
     }
 
-    /// Whether its drive has an arm; also where that is not known, as no drive is named yet, or none that can be read.
+    /// Whether its drive has an arm; also where that is not known, as no drive is named yet, or
+    /// none that can be read.
     pub(crate) fn has_an_arm(&self) -> bool {
         let text = drive_text(&self.drive.name);
         let read = text.and_then(|text| drive::read(&self.drive.name, &text, &self.drive.knobs));
         read.map_or(true, |(blueprint, _)| blueprint.exact_arm().is_some())
     }
 
-    /// Whether there is what parts and settings may need, as far as that is known before a trace is read.
+    /// Whether there is what parts and settings may need, as far as that is known before a trace is
+    /// read.
     pub(crate) fn provides(&self, need: Need) -> bool {
         let reads = match &self.load {
             Load::Workload(part) => workload::read_share(part),
@@ -211,7 +214,8 @@ impl Scenario {
     /// The stack below the load, with the drive's file read.
     ///
     /// # Errors
-    /// No such drive in the catalog and no such file; a placement that does not go with drives of their own.
+    /// No such drive in the catalog and no such file; a placement that does not go with drives of
+    /// their own.
     pub fn stack(&self) -> Result<StackConfig, ConfigError> {
         let own = self.volumes() == Some(Volumes::OwnDrives);
         if own && self.placement()?.name != "linear" {
@@ -239,7 +243,8 @@ impl Scenario {
         matches!(&self.load, Load::Workload(part) if workload::offers(part))
     }
 
-    /// All files that a run of it reads: those of its trace, and of its drive if that is described in a file.
+    /// All files that a run of it reads: those of its trace, and of its drive if that is described
+    /// in a file.
     ///
     /// # Errors
     /// A folder of the trace cannot be read.

@@ -11,7 +11,8 @@ use super::{Load, PART_ALLOWED, Scenario, TraceLoad, Warmup};
 use crate::workload;
 
 impl Scenario {
-    /// Reads a scenario file's text. Relative paths of traces and drives are relative to `directory`.
+    /// Reads a scenario file's text. Relative paths of traces and drives are relative to
+    /// `directory`.
     ///
     /// # Errors
     /// Not TOML, an unknown key (with the nearest valid one), a value that is not allowed.
@@ -138,7 +139,8 @@ fn value_of<T: serde::de::DeserializeOwned>(
     })
 }
 
-/// The same of a value that is told in a word or a number, where it says by itself all that may be wrong with it.
+/// The same of a value that is told in a word or a number, where it says by itself all that may be
+/// wrong with it.
 fn word_of<T: serde::de::DeserializeOwned>(
     key: &str,
     value: &toml::Value,

@@ -15,8 +15,8 @@ pub enum Warmup {
     Percent(f64),
     /// Those that come in this time from the beginning of the run on.
     Time(TraceTime),
-    /// One percent; in closed loops at least four times the depth, so that the first filling of the queue is not
-    /// measured; never more than a tenth.
+    /// One percent; in closed loops at least four times the depth, so that the first filling of the
+    /// queue is not measured; never more than a tenth.
     Auto,
 }
 
@@ -80,8 +80,8 @@ impl Warmup {
     pub(super) const ALLOWED: &str =
         "auto, a number of requests, 0% to 90%, or a time with its unit such as 30s";
 
-    /// Requests to cut off `requests`, given the depth of a closed loop, and how many come before an instant where that does not
-    /// depend on answers.
+    /// Requests to cut off `requests`, given the depth of a closed loop, and how many come before
+    /// an instant where that does not depend on answers.
     ///
     /// # Errors
     /// More than there are, or a time where requests wait for answers.

@@ -1,7 +1,9 @@
 //! The sector before each block of the log: which block it is, and which version.
 //!
-//! Little-endian: magic (8 bytes), number of the log (8), sequence (8), logical block (8), length of the payload in bytes (4), checksum (4), zeros. The checksum, CRC-32C, is of the header
-//! without it, and of the payload. So a slot whose write was torn is known: it begins as a header of this log, and does not fit.
+//! Little-endian: magic (8 bytes), number of the log (8), sequence (8), logical block (8), length
+//! of the payload in bytes (4), checksum (4), zeros. The checksum, CRC-32C, is of the header
+//! without it, and of the payload. So a slot whose write was torn is known: it begins as a header
+//! of this log, and does not fit.
 
 use super::SLOT_BLOCKS;
 

@@ -1,10 +1,13 @@
 //! Which slots of a region are free, and where each block of the log lies.
 //!
-//! A slot is taken when a write to it begins. It is free again when a later write of the same logical block has ended, not when that one begins: until then it
-//! holds the newest block that is surely there. A write that fails never ends, so its slots stay taken for good: nobody knows what they hold.
+//! A slot is taken when a write to it begins. It is free again when a later write of the same
+//! logical block has ended, not when that one begins: until then it holds the newest block that is
+//! surely there. A write that fails never ends, so its slots stay taken for good: nobody knows what
+//! they hold.
 //!
-//! A write of several blocks takes slots in a row. Where no run is long enough it is to be cut: [`Log::room`] says how many fit. While fewer slots are mapped or
-//! being written than there are, one block always fits. To look for a run costs a look at each slot on the way.
+//! A write of several blocks takes slots in a row. Where no run is long enough it is to be cut:
+//! [`Log::room`] says how many fit. While fewer slots are mapped or being written than there are,
+//! one block always fits. To look for a run costs a look at each slot on the way.
 
 use std::ops::Range;
 
@@ -93,7 +96,8 @@ impl Log {
         })
     }
 
-    /// The first slot from `from` on, and then from the begin of the region on, where so many blocks may be written.
+    /// The first slot from `from` on, and then from the begin of the region on, where so many
+    /// blocks may be written.
     pub fn next(&self, from: u64, count: u64) -> Option<u64> {
         let first = |range: Range<u64>| {
             let (begin, mut run) = (range.start, 0);
@@ -116,7 +120,8 @@ impl Log {
         first(from..self.slots()).or_else(|| first(0..from))
     }
 
-    /// How many of `count` blocks fit into one run, halved until they do; 0 if no slot is free. It is quick where there is one soon behind `from`.
+    /// How many of `count` blocks fit into one run, halved until they do; 0 if no slot is free. It
+    /// is quick where there is one soon behind `from`.
     pub fn room(&self, from: u64, count: u64) -> u64 {
         let mut fits = count;
         while fits > 0 && self.next(from, fits).is_none() {
@@ -155,7 +160,8 @@ impl Log {
         }
     }
 
-    /// A write has ended whose slots begin with this one: what lay elsewhere of its logical blocks is free, if it is older.
+    /// A write has ended whose slots begin with this one: what lay elsewhere of its logical blocks
+    /// is free, if it is older.
     pub fn end(&mut self, write: &Write, slot: u64) {
         for index in 0..write.count {
             let place = Place {

@@ -1,11 +1,16 @@
-//! A log that skips: each block of it goes where that is quickest within a region, and a map says where it went.
+//! A log that skips: each block of it goes where that is quickest within a region, and a map says
+//! where it went.
 //!
-//! A journal writes in order, and yet it loses a turn of the platter with each commit: between two writes time passes, and the place behind the last one has just gone
-//! by. A layer below it offers a disk of so many blocks and has more, so it may skip: it writes at the place that a measured table calls the quickest after that time.
-//! Source: Anand and others, "Avoiding file system micromanagement with range writes", OSDI 2008, section 6 ("Bark").
+//! A journal writes in order, and yet it loses a turn of the platter with each commit: between two
+//! writes time passes, and the place behind the last one has just gone by. A layer below it offers
+//! a disk of so many blocks and has more, so it may skip: it writes at the place that a measured
+//! table calls the quickest after that time. Source: Anand and others, "Avoiding file system
+//! micromanagement with range writes", OSDI 2008, section 6 ("Bark").
 //!
-//! [`Log`] knows which slots of the region are free and where each logical block lies; [`header`] and [`recovery`] bring that back by a scan of the region;
-//! [`profile`] measures the table on the model of a drive, and [`placing`] goes by it; [`rehearsal`] lets the power go at every instant. All are pure: who writes, and when, is the affair of the caller. Nothing here is the journal of
+//! [`Log`] knows which slots of the region are free and where each logical block lies; [`header`]
+//! and [`recovery`] bring that back by a scan of the region; [`profile`] measures the table on the
+//! model of a drive, and [`placing`] goes by it; [`rehearsal`] lets the power go at every instant.
+//! All are pure: who writes, and when, is the affair of the caller. Nothing here is the journal of
 //! `host/journal.rs`, whose blocks have no names.
 
 pub mod header;

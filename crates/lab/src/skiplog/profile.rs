@@ -1,10 +1,13 @@
 //! What a skip costs after a think time: a table, measured on the model of a drive.
 //!
-//! As the prototype did it: write 4 KiB at p, think, and time a write of 4 KiB at p + skip; for every think time and every skip of a grid, at several p, averaged. A drive of its own is
-//! measured, so nothing of a run is in the table. Who looks something up gets the row of the next longer think time, and the column of the next shorter skip: a block
-//! that is a little farther than the column is reached, and one that is nearer might just have gone by.
+//! As the prototype did it: write 4 KiB at p, think, and time a write of 4 KiB at p + skip; for
+//! every think time and every skip of a grid, at several p, averaged. A drive of its own is
+//! measured, so nothing of a run is in the table. Who looks something up gets the row of the next
+//! longer think time, and the column of the next shorter skip: a block that is a little farther
+//! than the column is reached, and one that is nearer might just have gone by.
 //!
-//! To measure costs two commands for each entry and p: the published grid of 1,601 by 1,201 entries is 3.8 million commands for each p. The table takes 10 bytes an entry.
+//! To measure costs two commands for each entry and p: the published grid of 1,601 by 1,201 entries
+//! is 3.8 million commands for each p. The table takes 10 bytes an entry.
 
 use std::ops::Range;
 
@@ -31,7 +34,8 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The published one: 0 to 80 ms by 50 us, 0 to 600 KB by 512 bytes. How often it was repeated is not said.
+    /// The published one: 0 to 80 ms by 50 us, 0 to 600 KB by 512 bytes. How often it was repeated
+    /// is not said.
     pub const fn published(repeats: u64) -> Grid {
         Grid {
             think_step: Duration::from_us(50),
@@ -67,7 +71,8 @@ impl Profile {
     /// Skips of a row at most.
     pub const SKIPS_MAX: u64 = 1 << 16;
 
-    /// Measures a drive within some of its blocks; writes end on the medium if `fua`, whatever its cache. None if `go_on` says that nobody wants it any more.
+    /// Measures a drive within some of its blocks; writes end on the medium if `fua`, whatever its
+    /// cache. None if `go_on` says that nobody wants it any more.
     ///
     /// # Panics
     /// If the blocks have no room for the longest skip, or the grid is empty.
@@ -140,7 +145,8 @@ impl Profile {
         think.0 <= self.grid.think_step.0 * (self.grid.thinks - 1)
     }
 
-    /// The skips, in blocks of 512 bytes, that are quickest after such a think time, the quickest first. Each stands for those up to the next longer one.
+    /// The skips, in blocks of 512 bytes, that are quickest after such a think time, the quickest
+    /// first. Each stands for those up to the next longer one.
     pub fn quickest(&self, think: Duration) -> impl Iterator<Item = Range<u64>> + '_ {
         let row = think.0.div_ceil(self.grid.think_step.0);
         let row = row.min(self.grid.thinks - 1) as usize;

@@ -1,8 +1,11 @@
 //! A log comes back: a scan of the region keeps the newest version of each block.
 //!
-//! What was answered has the highest sequence of its block, or something that was under way has a higher one and is whole: then that counts as written. Slots of torn
-//! writes are named. Their headers must be wiped before anything else is written: a later write there that is torn too, of equal content, could make an old header
-//! fit again, and bring back a version that this scan has not found. To wipe is to write one sector, which is never torn; if that is cut short, a new scan finds the same.
+//! What was answered has the highest sequence of its block, or something that was under way has a
+//! higher one and is whole: then that counts as written. Slots of torn writes are named. Their
+//! headers must be wiped before anything else is written: a later write there that is torn too, of
+//! equal content, could make an old header fit again, and bring back a version that this scan has
+//! not found. To wipe is to write one sector, which is never torn; if that is cut short, a new scan
+//! finds the same.
 //!
 //! One look at each slot.
 

@@ -1,9 +1,13 @@
-//! A rehearsal of power cuts: the power goes at every instant of a run, and what a scan finds then of each block must be the newest version that was answered, or one that was under way.
+//! A rehearsal of power cuts: the power goes at every instant of a run, and what a scan finds then
+//! of each block must be the newest version that was answered, or one that was under way.
 //!
-//! A medium holds bytes. A write lands sector by sector, in order, backward or in any order; the power goes before each of them, and in the midst of each, which is then
-//! neither old nor new. A log that came back is written on, and the power goes again. Payloads are few, so that writes of equal content meet, which is where a torn header could come to fit.
+//! A medium holds bytes. A write lands sector by sector, in order, backward or in any order; the
+//! power goes before each of them, and in the midst of each, which is then neither old nor new. A
+//! log that came back is written on, and the power goes again. Payloads are few, so that writes of
+//! equal content meet, which is where a torn header could come to fit.
 //!
-//! An instant costs a scan of ten slots, some 50 us. It is here and not among the tests since the study of range writes counts its instants.
+//! An instant costs a scan of ten slots, some 50 us. It is here and not among the tests since the
+//! study of range writes counts its instants.
 
 use nearslot_core::rng::Rng;
 
@@ -144,7 +148,8 @@ impl Run {
         }
     }
 
-    /// The power goes: a scan finds for each block what was answered, or what is under way; and the same again once what was torn is wiped.
+    /// The power goes: a scan finds for each block what was answered, or what is under way; and the
+    /// same again once what was torn is wiped.
     fn cut(&mut self, medium: &Medium) {
         self.found.instants += 1;
         let found = medium.scan();
@@ -249,7 +254,8 @@ mod tests {
         assert!(all.instants > 8_000 && all.torn > 4_000, "{all:?}");
     }
 
-    /// A write of which the header alone has landed, and later one of equal content of which everything but the header has.
+    /// A write of which the header alone has landed, and later one of equal content of which
+    /// everything but the header has.
     #[test]
     fn a_torn_write_is_not_brought_back_by_a_later_one() {
         let mut rng = Rng::stream(1, "test/torn");

@@ -1,4 +1,5 @@
-//! The log against a twin that remembers every write; ten wraps without a leak; the table against drives measured one by one; what is chosen.
+//! The log against a twin that remembers every write; ten wraps without a leak; the table against
+//! drives measured one by one; what is chosen.
 
 use nearslot_core::contract::Blueprint;
 use nearslot_core::drive;
@@ -239,8 +240,9 @@ fn the_published_grid_has_its_entries() {
     assert_eq!(grid.reach(), 1_208);
 }
 
-/// On mechanics alone a drive has no memory but for where its heads are and how far its platters have turned. Each p is written anew, so an entry depends on the
-/// time of its first write by what the second waits for, which is the same at any turn.
+/// On mechanics alone a drive has no memory but for where its heads are and how far its platters
+/// have turned. Each p is written anew, so an entry depends on the time of its first write by what
+/// the second waits for, which is the same at any turn.
 #[test]
 fn the_table_is_what_drives_measured_one_by_one_have() {
     let blueprint = blueprint("model=mechanical:layout=ideal:overhead_ms=0.3");
@@ -305,7 +307,8 @@ fn rows_are_read_from_the_next_longer_think_time_and_columns_from_the_next_short
 
 #[test]
 fn the_quickest_free_run_is_taken_and_a_wrap_leads_to_the_begin() {
-    // Column c stands for the slot c behind the last write: 4 KiB to it, and a slot for each further one.
+    // Column c stands for the slot c behind the last write: 4 KiB to it, and a slot for each
+    // further one.
     let grid = Grid {
         think_step: Duration(1),
         thinks: 1,

@@ -1,8 +1,10 @@
-//! The times of a block over the bus, where the parameters leave them open: fitted to every second row.
+//! The times of a block over the bus, where the parameters leave them open: fitted to every second
+//! row.
 //!
-//! Two fits answer two questions. The one to the measured times says which bus the measured host had; the other half of
-//! the rows says how good the model is with it. The one to the reference's times says which bus the reference was given;
-//! with that, the other half must agree request by request.
+//! Two fits answer two questions. The one to the measured times says which bus the measured host
+//! had; the other half of the rows says how good the model is with it. The one to the reference's
+//! times says which bus the reference was given; with that, the other half must agree request by
+//! request.
 
 use std::sync::Arc;
 
@@ -25,7 +27,8 @@ pub(super) fn fits_on(row: usize) -> bool {
     row.is_multiple_of(2)
 }
 
-/// Finds the times of a block over the bus: first as if both ways were alike, then each, then each more finely.
+/// Finds the times of a block over the bus: first as if both ways were alike, then each, then each
+/// more finely.
 pub(super) fn fit(
     rows: &Rows,
     mechanics: &Arc<Mechanics>,
@@ -71,7 +74,8 @@ fn apart(rows: &Rows, ours: &[u64], target: Target) -> f64 {
 /// The slowest bus that is looked for: half a megabyte a second.
 const BLOCK_MS_MAX: f64 = 1.0;
 
-/// Where between `low` and `high` a function with one valley is least, to a ten-thousandth of the way.
+/// Where between `low` and `high` a function with one valley is least, to a ten-thousandth of the
+/// way.
 fn least(low: f64, high: f64, mut value: impl FnMut(f64) -> f64) -> f64 {
     let (mut low, mut high, mut best) = (low, high, (f64::INFINITY, low));
     for _ in 0..4 {

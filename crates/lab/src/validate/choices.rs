@@ -1,9 +1,11 @@
-//! Files of a scheduled load: which request goes next, by the registered schedulers in the recorded states.
+//! Files of a scheduled load: which request goes next, by the registered schedulers in the recorded
+//! states.
 //!
-//! A closed load of depth Q: Q requests arrive at time 0, line 2 first and line 1 last; each completion brings the
-//! next line, after the next request was chosen among the Q - 1 that wait. The scheduler sees the recorded state
-//! of the drive and is told what the reference did, so one difference does not cause others: after one, a fresh
-//! scheduler takes over, which has been led to the same request.
+//! A closed load of depth Q: Q requests arrive at time 0, line 2 first and line 1 last; each
+//! completion brings the next line, after the next request was chosen among the Q - 1 that wait.
+//! The scheduler sees the recorded state of the drive and is told what the reference did, so one
+//! difference does not cause others: after one, a fresh scheduler takes over, which has been led to
+//! the same request.
 
 use std::sync::Arc;
 
@@ -36,8 +38,9 @@ pub struct Choices {
     pub equal: u64,
     /// Number, in order of arrival, of the first request that the reference chose and we did not.
     pub first_difference_seq: Option<u64>,
-    /// Of SPTF: choices that differ between requests whose prices tie within [`TIE_US`]. Tracks of a zone share
-    /// their angles, so such ties are common; the reference decides them by its rounding, neither way more often.
+    /// Of SPTF: choices that differ between requests whose prices tie within [`TIE_US`]. Tracks of
+    /// a zone share their angles, so such ties are common; the reference decides them by its
+    /// rounding, neither way more often.
     pub tied: u64,
 }
 

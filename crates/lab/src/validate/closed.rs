@@ -1,7 +1,8 @@
-//! A closed load with the clock running freely: so many requests at time 0, then one more for each that completes, chosen
-//! by a registered scheduler.
+//! A closed load with the clock running freely: so many requests at time 0, then one more for each
+//! that completes, chosen by a registered scheduler.
 //!
-//! At a completion the next request is chosen among those that wait, then the one that takes the free place joins them.
+//! At a completion the next request is chosen among those that wait, then the one that takes the
+//! free place joins them.
 
 use nearslot_core::contract::{Blueprint, Drive, Next, Oracle, Scheduler, View};
 use nearslot_core::drive::hdd::HddBlueprint;

@@ -1,12 +1,13 @@
 //! The rows of `drive.csv` that begin with `full:`, as a drive's buffer, bus and overheads.
 //!
-//! The rows have the names of DiskSim 4.0's parameters. Every one of them is read; one that is missing, unknown or has
-//! a value that the model does not have is an error. Two things of the validated drives are not in those rows:
+//! The rows have the names of DiskSim 4.0's parameters. Every one of them is read; one that is
+//! missing, unknown or has a value that the model does not have is an error. Two things of the
+//! validated drives are not in those rows:
 //!
-//! - the rate of the bus, where `Bulk sector transfer time` is 0 and leaves it to the bus: it has to be fitted to
-//!   what was measured ([`Electronics::bus_is_unknown`]);
-//! - the times of an extra write disconnect: [`EXTRA_DISCONNECT`], published for the HP C2247A and C2249A, the
-//!   only drives that have one.
+//! - the rate of the bus, where `Bulk sector transfer time` is 0 and leaves it to the bus: it has
+//!   to be fitted to what was measured ([`Electronics::bus_is_unknown`]);
+//! - the times of an extra write disconnect: [`EXTRA_DISCONNECT`], published for the HP C2247A and
+//!   C2249A, the only drives that have one.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -174,7 +175,8 @@ impl Rows<'_> {
     fn overheads(&self) -> Result<OverheadParameters, ValidateError> {
         let scale = self.real("Time scale for overheads")?;
         let scaled = |name: &str| self.real(name).map(|ms| ms * scale);
-        // With write-behind a write counts as a hit whatever the buffer holds, without it as a miss.
+        // With write-behind a write counts as a hit whatever the buffer holds, without it as a
+        // miss.
         let hit = (
             scaled("Write hit over. after read")?,
             scaled("Write hit over. after write")?,

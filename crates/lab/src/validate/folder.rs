@@ -1,7 +1,8 @@
 //! A drive's folder in the layout of the reference tables, as parameters.
 //!
-//! `drive.csv`, `zones.csv` and `seek_curve.csv` must be there; `slips.csv` and `remaps.csv` may be missing, which
-//! means that there are none. Everything is read as a drive file would be, so the same checks apply.
+//! `drive.csv`, `zones.csv` and `seek_curve.csv` must be there; `slips.csv` and `remaps.csv` may be
+//! missing, which means that there are none. Everything is read as a drive file would be, so the
+//! same checks apply.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -240,7 +241,8 @@ impl Drive {
         if self.number::<u64>("sector_bytes")? != nearslot_core::units::BLOCK_BYTES {
             return Err(self.wrong("sector_bytes", "512"));
         }
-        // One specification counts a cylinder less than its zones have. What the zones say is what is used.
+        // One specification counts a cylinder less than its zones have. What the zones say is what
+        // is used.
         let used = zones
             .last()
             .map_or(0, |zone| zone.cylinders.1.saturating_add(1));
@@ -316,7 +318,8 @@ const PARAMETERS: [&str; 15] = [
     "start_angle_rev",
 ];
 
-/// Checks the unit of a parameter, where it has one: a time in another unit would be off by a factor.
+/// Checks the unit of a parameter, where it has one: a time in another unit would be off by a
+/// factor.
 fn check_unit(row: &Row<'_>, name: &str, unit: Column) -> Result<(), ValidateError> {
     let expected = match name {
         "rpm" => "rev/min",

@@ -1,8 +1,9 @@
 //! First-come runs with the clock running freely: mean response times.
 //!
-//! The drive model runs the trace itself here, so differences add up as they do in use: what just catches its sector in
-//! one simulator may just miss it in the other. Beside it runs the same with our platter kept in step with the
-//! reference's: there only the model counts, not that chance. Both have to hold.
+//! The drive model runs the trace itself here, so differences add up as they do in use: what just
+//! catches its sector in one simulator may just miss it in the other. Beside it runs the same with
+//! our platter kept in step with the reference's: there only the model counts, not that chance.
+//! Both have to hold.
 
 use nearslot_core::contract::{Blueprint, Drive};
 use nearslot_core::drive::hdd::{HddBlueprint, Mechanics};
@@ -89,12 +90,14 @@ pub(super) fn run_open(trace: &[Ask], drive: &HddBlueprint) -> Vec<Instant> {
     trace.iter().enumerate().map(&mut end).collect()
 }
 
-/// Sum of response times in nanoseconds of a first-come run whose platter lags behind as the reference's did.
+/// Sum of response times in nanoseconds of a first-come run whose platter lags behind as the
+/// reference's did.
 ///
-/// The reference drops a fraction of a nanosecond for each sector, so its platter falls behind by up to some tenths
-/// of a millisecond in a run; a per cent of the requests then catch a sector that they would have missed, or the
-/// other way round. Each is a revolution, and their sum is a random number with a standard deviation of about
-/// 0.1 % of the mean. Each row tells how far behind the platter was; with that, arm and queue still run freely.
+/// The reference drops a fraction of a nanosecond for each sector, so its platter falls behind by
+/// up to some tenths of a millisecond in a run; a per cent of the requests then catch a sector that
+/// they would have missed, or the other way round. Each is a revolution, and their sum is a random
+/// number with a standard deviation of about 0.1 % of the mean. Each row tells how far behind the
+/// platter was; with that, arm and queue still run freely.
 fn run_in_step(served: &[Served], mechanics: &Mechanics) -> u128 {
     let (mut now, mut arm, mut sum) = (Instant::ZERO, mechanics.start(), 0);
     for row in served {

@@ -25,8 +25,9 @@ pub struct Layouts {
     pub angle_nanoturns_max: f64,
 }
 
-/// How far an angle may be off on a track of so many sectors, in 10^-9 turns: the tables give nine decimals, of an
-/// angle to which the reference adds each sector's width rounded down to a unit of 2^-32 turns.
+/// How far an angle may be off on a track of so many sectors, in 10^-9 turns: the tables give nine
+/// decimals, of an angle to which the reference adds each sector's width rounded down to a unit of
+/// 2^-32 turns.
 fn angle_nanoturns_max(sectors: u32) -> f64 {
     0.5 + f64::from(sectors) * 1e9 / 4_294_967_296.0
 }
@@ -80,7 +81,8 @@ pub(super) fn compare(
     Ok(())
 }
 
-/// A list of so many blocks has the first and the last one of every zone, where mistakes show; a shorter one is a sample.
+/// A list of so many blocks has the first and the last one of every zone, where mistakes show; a
+/// shorter one is a sample.
 const BORDERS_ROWS_MIN: u64 = 1_000;
 
 /// First and last blocks of zones that the table does not list.
@@ -176,8 +178,8 @@ fn place_of(layout: &Layout, zones: &[Zone], at: Pba) -> [i64; 5] {
     ]
 }
 
-/// Remapped sectors behind a track's last block that never held one: the reference counts them to the track's last
-/// block all the same.
+/// Remapped sectors behind a track's last block that never held one: the reference counts them to
+/// the track's last block all the same.
 fn defects_behind(last: &Spot, zones: &[Zone]) -> i64 {
     let track = last.track * u64::from(last.sectors);
     let behind = track + u64::from(last.sector) + 1..track + u64::from(last.sectors);

@@ -1,12 +1,13 @@
 //! `measured.csv`: service times of a real drive against those of the complete model.
 //!
-//! The figure of merit is the demerit of Ruemmler and Wilkes ("An introduction to disk drive modeling", IEEE
-//! Computer 1994): the root mean square of the horizontal distance between the two distributions. It says nothing of single
-//! requests, and two equal faults in both distributions cancel. So the means, the requests one by one, and the
-//! reference's times, which say what the published model gives, are held against each other too.
+//! The figure of merit is the demerit of Ruemmler and Wilkes ("An introduction to disk drive
+//! modeling", IEEE Computer 1994): the root mean square of the horizontal distance between the two
+//! distributions. It says nothing of single requests, and two equal faults in both distributions
+//! cancel. So the means, the requests one by one, and the reference's times, which say what the
+//! published model gives, are held against each other too.
 //!
-//! Some drives leave the rate of the bus open, which then was that of the measured host. It is fitted to every second
-//! row, and judged on the others.
+//! Some drives leave the rate of the bus open, which then was that of the measured host. It is
+//! fitted to every second row, and judged on the others.
 
 use std::sync::Arc;
 
@@ -39,8 +40,8 @@ pub struct Measured {
     pub to_reference_rms_ms: f64,
     /// Correlation of our times with the measured ones, request by request.
     pub correlation: f64,
-    /// Requests that take as long as with the reference, to 10 us. Of a fitted bus: with the one that the reference's
-    /// own times tell, as that of the measured host is another.
+    /// Requests that take as long as with the reference, to 10 us. Of a fitted bus: with the one
+    /// that the reference's own times tell, as that of the measured host is another.
     pub as_reference: u64,
     /// Reads that the drive says its buffer had or had not, where it tells them apart.
     pub outcomes: u64,
@@ -54,19 +55,20 @@ pub struct Measured {
 
 /// How few rows decide nothing about a distribution.
 pub const MEASURED_ROWS_MIN: u64 = 1_000;
-/// How far from a real drive the complete model may be, in distances of the reference's complete model.
+/// How far from a real drive the complete model may be, in distances of the reference's complete
+/// model.
 pub const RMS_RATIO_MAX: f64 = 1.05;
 /// The same in parts of the measured mean.
 pub const RMS_MEAN_MAX: f64 = 0.05;
 /// How far the means may be apart, relatively: ours, the reference's, and the measured one.
 pub const MEASURED_MEAN_MAX: f64 = 0.02;
-/// The least correlation with what was measured. The real drive's platter turned freely, so many single requests differ by
-/// part of a turn on the best of models.
+/// The least correlation with what was measured. The real drive's platter turned freely, so many
+/// single requests differ by part of a turn on the best of models.
 pub const CORRELATION_MIN: f64 = 0.75;
 /// How many requests must take as long as with the reference.
 pub const AS_REFERENCE_MIN: f64 = 0.99;
-/// How many of the reads that the drive calls hits or misses must take as long as such reads do. Some misses are short:
-/// 0.91 on the HP C2247A.
+/// How many of the reads that the drive calls hits or misses must take as long as such reads do.
+/// Some misses are short: 0.91 on the HP C2247A.
 pub const OUTCOMES_MIN: f64 = 0.85;
 
 pub(super) fn compare(folder: &Folder, checks: &mut Checks) -> Result<(), ValidateError> {
@@ -160,8 +162,8 @@ fn judge(rows: &Rows, ours: &[u64], theirs: &[u64], judged: impl Fn(usize) -> bo
     }
 }
 
-/// Of reads that the drive calls hits or misses, with our times: those that take on our drive as long as such reads do,
-/// less or more than midway between the means of both.
+/// Of reads that the drive calls hits or misses, with our times: those that take on our drive as
+/// long as such reads do, less or more than midway between the means of both.
 fn outcomes_equal(told: &[(bool, u64)]) -> u64 {
     let mean = |hits: bool| {
         let times = told.iter().filter(|(hit, _)| *hit == hits);

@@ -1,4 +1,5 @@
-//! The rows of a table of measured service times, and how long their requests take on a modelled drive.
+//! The rows of a table of measured service times, and how long their requests take on a modelled
+//! drive.
 
 use std::sync::Arc;
 
@@ -30,7 +31,8 @@ pub struct Replay {
     pub gap: Duration,
 }
 
-/// Issues requests one at a time, each its predecessor's gap after that one's completion; their service times.
+/// Issues requests one at a time, each its predecessor's gap after that one's completion; their
+/// service times.
 pub fn replay_measured(drive: &mut dyn Drive, requests: &[Replay]) -> Vec<Duration> {
     let mut now = Instant::ZERO;
     let mut service = Vec::with_capacity(requests.len());

@@ -24,14 +24,16 @@ pub struct Rows {
     pub completion_us: Differences,
     /// Rows that are off by more than a row may be.
     pub beyond: u64,
-    /// Those of them that are within it once skipped sectors take no time to pass, as in the reference.
+    /// Those of them that are within it once skipped sectors take no time to pass, as in the
+    /// reference.
     pub beyond_at_slips: u64,
-    /// Those that are a whole revolution off, where the first sector begins as the heads get there, within rounding.
+    /// Those that are a whole revolution off, where the first sector begins as the heads get there,
+    /// within rounding.
     pub beyond_at_edges: u64,
     /// Rows whose seek distance differs.
     pub distances_unequal: u64,
-    /// Of the rows that nothing of this explains, or of all if there is none: the one that is off most, by number in
-    /// order of arrival.
+    /// Of the rows that nothing of this explains, or of all if there is none: the one that is off
+    /// most, by number in order of arrival.
     pub worst_seq: u64,
     /// How far it is off, in microseconds.
     pub worst_us: f64,
@@ -141,7 +143,8 @@ fn compare_rows(served: &[Served], mechanics: &Mechanics) -> Rows {
     }
 }
 
-/// How far seek, rotation, transfer and the time from start to completion are apart, in nanoseconds.
+/// How far seek, rotation, transfer and the time from start to completion are apart, in
+/// nanoseconds.
 fn differences(row: &Served, cost: &Cost) -> [u64; 4] {
     [
         cost.seek.0.abs_diff(row.seek_ns),
@@ -169,8 +172,9 @@ fn within_row(row: &Served, ours_ns: u64, theirs_ns: u64) -> bool {
     ours_ns.abs_diff(theirs_ns) as f64 <= limit_us * 1e3
 }
 
-/// Whether a row is a revolution off because its first sector begins, within [`TIE_US`], just as the heads get
-/// there: one simulator catches it, the other misses it. Happens to requests that continue the one before.
+/// Whether a row is a revolution off because its first sector begins, within [`TIE_US`], just as
+/// the heads get there: one simulator catches it, the other misses it. Happens to requests that
+/// continue the one before.
 fn at_edge(row: &Served, cost: &Cost, mechanics: &Mechanics) -> bool {
     let revolution = mechanics.spindle().revolution().0;
     let (ours, theirs) = (cost.total().0, row.completion.since(row.start).0);
@@ -182,8 +186,9 @@ fn at_edge(row: &Served, cost: &Cost, mechanics: &Mechanics) -> bool {
 
 /// What a request costs if sectors that are skipped on a track take no time to pass.
 ///
-/// The rules let them pass under the head, as on a real platter. DiskSim's mechanics jump over them, which shows
-/// only where nothing follows on another track: there the platter would have to come round anyway.
+/// The rules let them pass under the head, as on a real platter. DiskSim's mechanics jump over
+/// them, which shows only where nothing follows on another track: there the platter would have to
+/// come round anyway.
 fn skipping_ns(row: &Served, mechanics: &Mechanics) -> u64 {
     let Ask { op, at, len, .. } = row.ask;
     let (mut done, mut spent, mut arm, mut track) = (0, Duration::ZERO, row.arm, None);

@@ -1,4 +1,5 @@
-//! Holds the disk model against a folder of reference timings, made with DiskSim 4.0 or measured on a drive.
+//! Holds the disk model against a folder of reference timings, made with DiskSim 4.0 or measured on
+//! a drive.
 //!
 //! | Expected file | What is compared | Limit |
 //! |---|---|---|
@@ -10,9 +11,9 @@
 //! | `summary.csv` | every statistic of every row, with the clock running freely and against the rows of its result file | see [`Statistics`] |
 //! | `measured.csv` | service times against the real drive's, as distributions and request by request, and against the reference's | see [`Measured`] |
 //!
-//! A file that a folder does not have is reported as absent and decides nothing. Any drive in that layout will do.
-//! Every column of every file is read; one that is not known is an error. What is compared at all has at least
-//! [`ROWS_MIN`] rows.
+//! A file that a folder does not have is reported as absent and decides nothing. Any drive in that
+//! layout will do. Every column of every file is read; one that is not known is an error. What is
+//! compared at all has at least [`ROWS_MIN`] rows.
 
 use std::path::Path;
 
@@ -62,13 +63,15 @@ pub const LONG_ROW_US_MAX: f64 = 2.0;
 pub const SHORT_BLOCKS: u64 = 8;
 /// Times that differ by no more are the same within the reference's own rounding, in microseconds.
 pub const TIE_US: f64 = 0.1;
-/// How many of ten thousand rows may catch or miss a sector that begins just as the heads get there.
+/// How many of ten thousand rows may catch or miss a sector that begins just as the heads get
+/// there.
 pub const EDGE_ROWS_MAX: u64 = 2;
 /// How far the mean response of a first-come run may be off, relatively.
 pub const FREE_MEAN_MAX: f64 = 0.002;
 /// The same once our platter keeps in step with the reference's.
 pub const STEP_MEAN_MAX: f64 = 0.0002;
-/// How many of SPTF's choices must be equal: ties within the reference's rounding are decided otherwise.
+/// How many of SPTF's choices must be equal: ties within the reference's rounding are decided
+/// otherwise.
 pub const SPTF_EQUAL_MIN: f64 = 0.999;
 
 /// Why a folder could not be compared.
@@ -269,7 +272,8 @@ impl Checks {
 /// Compares everything that a folder in the layout of the reference tables has.
 ///
 /// # Errors
-/// The folder does not describe a drive, or one of its files is malformed. Differences are no errors.
+/// The folder does not describe a drive, or one of its files is malformed. Differences are no
+/// errors.
 pub fn disksim(dir: &Path) -> Result<Validation, ValidateError> {
     let folder = Folder::read(dir)?;
     let drives = Drives::of(&folder)?;

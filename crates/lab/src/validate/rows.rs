@@ -1,4 +1,5 @@
-//! What the reference says of single requests: rows of traces and of results, with the state each began in.
+//! What the reference says of single requests: rows of traces and of results, with the state each
+//! began in.
 
 use std::path::Path;
 
@@ -83,7 +84,8 @@ pub(super) fn file_names() -> impl Iterator<Item = &'static str> {
     results.chain([RANDOM, MIXED])
 }
 
-/// A run of the reference: the requests of a trace, and what each row says of the one that it serves.
+/// A run of the reference: the requests of a trace, and what each row says of the one that it
+/// serves.
 pub(super) struct Run {
     pub(super) file: &'static str,
     pub(super) layout: &'static str,
@@ -329,8 +331,9 @@ fn read_served(
     Ok(Some(served))
 }
 
-/// Holds the rows of a result file against the requests that they serve: each one is a request of the trace, in order
-/// of arrival, and is served once, by the time that `arrived` says so of a row counted from 0.
+/// Holds the rows of a result file against the requests that they serve: each one is a request of
+/// the trace, in order of arrival, and is served once, by the time that `arrived` says so of a row
+/// counted from 0.
 ///
 /// # Errors
 /// A row that serves something else.

@@ -1,5 +1,5 @@
-//! Statistics of response times, by the definitions of the reference's summary: they agree with it to its last digit
-//! where both are computed from the same rows.
+//! Statistics of response times, by the definitions of the reference's summary: they agree with it
+//! to its last digit where both are computed from the same rows.
 
 use serde::Serialize;
 

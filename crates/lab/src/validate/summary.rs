@@ -1,12 +1,12 @@
 //! `summary.csv`: statistics of whole runs, open and closed, each with the clock running freely.
 //!
-//! A row is held against our own run of its load, in every statistic, and against the rows of its result file where the
-//! folder has one: those give the same statistics to the last digit. Rows whose note says so are of the complete drive,
-//! and are run on ours.
+//! A row is held against our own run of its load, in every statistic, and against the rows of its
+//! result file where the folder has one: those give the same statistics to the last digit. Rows
+//! whose note says so are of the complete drive, and are run on ours.
 //!
-//! What may differ depends on the load. Where choices do not depend on time, the runs serve the same requests in the
-//! same order and differ by rounding alone. Under SPTF a tie that rounding decides otherwise changes all later choices,
-//! so such runs share their distribution only.
+//! What may differ depends on the load. Where choices do not depend on time, the runs serve the
+//! same requests in the same order and differ by rounding alone. Under SPTF a tie that rounding
+//! decides otherwise changes all later choices, so such runs share their distribution only.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -383,25 +383,27 @@ struct Limits {
     under_way: f64,
 }
 
-/// Loads whose requests are served in the same order: rounding alone is between the runs. Reached on the Cheetah 9LP:
-/// 0.009 % in the mean.
+/// Loads whose requests are served in the same order: rounding alone is between the runs. Reached
+/// on the Cheetah 9LP: 0.009 % in the mean.
 const SAME_ORDER: Limits = Limits {
     each: [0.0002, 0.001, 0.001, 0.001, 0.001, 0.001, 0.0002],
     under_way: 0.0002,
 };
-/// Open loads: the reference's platter falls behind the clock, so some requests catch what they would have missed.
-/// Reached: 0.07 %, 0.17 %, 0.18 %, 0.17 %, 0.31 % and 0.36 %.
+/// Open loads: the reference's platter falls behind the clock, so some requests catch what they
+/// would have missed. Reached: 0.07 %, 0.17 %, 0.18 %, 0.17 %, 0.31 % and 0.36 %.
 const OPEN: Limits = Limits {
     each: [0.002, 0.005, 0.005, 0.005, 0.01, 0.05, 0.0005],
     under_way: 0.002,
 };
-/// The same on the complete drive. Reached: 0.08 %, and 0.5 %, 0.6 % and 2.1 % in percentiles and maximum.
+/// The same on the complete drive. Reached: 0.08 %, and 0.5 %, 0.6 % and 2.1 % in percentiles and
+/// maximum.
 const COMPLETE_OPEN: Limits = Limits {
     each: [0.002, 0.005, 0.01, 0.01, 0.02, 0.05, 0.0005],
     under_way: 0.002,
 };
-/// SPTF with a choice, runs of ten thousand requests: after the first tie they share their distribution only. Reached:
-/// 0.8 %, 2.3 %, 3.7 %, 2.6 %, 4.1 %, 16 % and 0.6 %, and 0.3 % in what is under way.
+/// SPTF with a choice, runs of ten thousand requests: after the first tie they share their
+/// distribution only. Reached: 0.8 %, 2.3 %, 3.7 %, 2.6 %, 4.1 %, 16 % and 0.6 %, and 0.3 % in what
+/// is under way.
 const SPTF: Limits = Limits {
     each: [0.01, 0.04, 0.05, 0.05, 0.08, 0.25, 0.01],
     under_way: 0.005,
@@ -465,7 +467,8 @@ impl Limits {
     }
 }
 
-/// Whether the loads of the summary are complete: every scheduler of closed loads at every depth, and every result file.
+/// Whether the loads of the summary are complete: every scheduler of closed loads at every depth,
+/// and every result file.
 fn compare_loads(loads: &[Key], runs: &[Run]) -> Check {
     let closed: Vec<&Key> = loads.iter().filter(|key| key.4.is_some()).collect();
     let layouts: BTreeSet<_> = closed.iter().map(|key| key.1).collect();

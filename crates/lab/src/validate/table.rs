@@ -205,7 +205,8 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The longest time of a cell: ten days, so that sums of a few such times fit 64 bits. The traces of the reference last minutes.
+/// The longest time of a cell: ten days, so that sums of a few such times fit 64 bits. The traces
+/// of the reference last minutes.
 const NS_MAX: f64 = 8.64e14;
 
 /// A type of numbers in words.

@@ -119,7 +119,8 @@ const SECTIONS: [Section; 7] = [
     ),
 ];
 
-/// Numbers to the right; the columns between file and limit are numbers but for words like a run's name.
+/// Numbers to the right; the columns between file and limit are numbers but for words like a run's
+/// name.
 fn align(table: &mut Table, columns: usize) {
     for index in 1..=columns {
         let column = table.column_mut(index).expect("the header has it");

@@ -1,10 +1,11 @@
 //! Result files as a whole: whether their rows fit the trace, each other and the clock.
 //!
-//! A row repeats what others say too: it arrives when the trace says so (in a closed load: when the request whose place
-//! it takes completed), it starts when it has arrived and the one before has completed, its parts sum up to its
-//! service time, the heads start where the row before left them, and the angle under them follows from the clock.
-//! Every request that was served when the last one arrived has a row. All of this is exact, so a fault in one column
-//! shows here even where no model is needed to see it.
+//! A row repeats what others say too: it arrives when the trace says so (in a closed load: when the
+//! request whose place it takes completed), it starts when it has arrived and the one before has
+//! completed, its parts sum up to its service time, the heads start where the row before left them,
+//! and the angle under them follows from the clock. Every request that was served when the last one
+//! arrived has a row. All of this is exact, so a fault in one column shows here even where no model
+//! is needed to see it.
 
 use nearslot_core::drive::hdd::mech::Mechanics;
 use nearslot_core::position::ArmPosition;
@@ -31,8 +32,9 @@ pub struct Timeline {
 const ROUNDING_NS: u64 = 1;
 /// What may be lost between four rounded times, start, parts and completion.
 const SUM_NS: u64 = 3;
-/// By how much the reference's platter may fall behind from one row to the next, and get ahead: it drops a fraction
-/// of a nanosecond for each sector that it transfers (up to 1.4 seen), and a few for what else it rounds.
+/// By how much the reference's platter may fall behind from one row to the next, and get ahead: it
+/// drops a fraction of a nanosecond for each sector that it transfers (up to 1.4 seen), and a few
+/// for what else it rounds.
 const LAG_NS_PER_BLOCK: f64 = 2.0;
 const LAG_NS: f64 = 10.0;
 
@@ -187,7 +189,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// How far the platter is behind the clock at the start of a row, in nanoseconds; the shorter way round.
+    /// How far the platter is behind the clock at the start of a row, in nanoseconds; the shorter
+    /// way round.
     fn lag(&self, row: &Served) -> f64 {
         let spindle = self.mechanics.spindle();
         let behind = row

@@ -1,11 +1,12 @@
-//! What a headline has to say beside who leads: that a queue may grow, that the tail speaks otherwise, that a few requests
-//! decide.
+//! What a headline has to say beside who leads: that a queue may grow, that the tail speaks
+//! otherwise, that a few requests decide.
 //!
-//! That one failed more of its requests than others, or served wrong blocks where another one did not, is no caveat: it keeps it from
-//! winning.
+//! That one failed more of its requests than others, or served wrong blocks where another one did
+//! not, is no caveat: it keeps it from winning.
 //!
-//! Each of these can make a true sentence mislead: a mean near the limit of the drives tells how long the load is, a lower mean
-//! may stand beside a longer p99, and means far apart may be undecided because a few batches make the whole difference.
+//! Each of these can make a true sentence mislead: a mean near the limit of the drives tells how
+//! long the load is, a lower mean may stand beside a longer p99, and means far apart may be
+//! undecided because a few batches make the whole difference.
 
 use super::Judged;
 use crate::measure::{BATCHES, Basis, busy};
@@ -16,8 +17,9 @@ use crate::overload::{SATURATED, is_near, rounded, takes_one};
 /// Means that are so many times apart want a reason if they are undecided.
 const FAR_APART: f64 = 1.5;
 
-/// Whether the queue of an open load may grow under a run of which it is not known that it does. What drives can do is not known under faults that
-/// begin at an instant of their own: there drives that were busy all the time may be too slow.
+/// Whether the queue of an open load may grow under a run of which it is not known that it does.
+/// What drives can do is not known under faults that begin at an instant of their own: there drives
+/// that were busy all the time may be too slow.
 pub(super) fn may_grow(run: &Run) -> bool {
     let [busy, _] = busy::for_requests(run);
     let at_limit = |demand: &Demand| takes_one(&run.config) || demand.faults_begin_s.is_some();
@@ -31,8 +33,9 @@ pub(super) fn offered(run: &Run) -> String {
     format!("the load is about {factor:.2} of what the drives can do")
 }
 
-/// That for a part of a load more comes than the drives can do: of several runs, under which, and for how long where it is most. What is told of
-/// a load that is too much all along is told elsewhere.
+/// That for a part of a load more comes than the drives can do: of several runs, under which, and
+/// for how long where it is most. What is told of a load that is too much all along is told
+/// elsewhere.
 pub(super) fn bursts(judged: &[Judged<'_>]) -> Option<String> {
     let met = |(run, basis): &Judged<'_>| {
         let burst = basis.burst.filter(|_| run.queue_growth_rps.is_none())?;
@@ -75,7 +78,8 @@ pub(super) fn interrupted(judged: &[Judged<'_>]) -> Option<String> {
     (!told.is_empty()).then(|| format!("Interrupted {}.", list(&told)))
 }
 
-/// Whether a run failed a greater share of its requests than another, by more than chance explains in 19 of 20 cases.
+/// Whether a run failed a greater share of its requests than another, by more than chance explains
+/// in 19 of 20 cases.
 pub(super) fn fails_clearly_more(run: &Basis, other: &Basis) -> bool {
     let variance = |run: &Basis| {
         let share = run.failed_share();
@@ -85,7 +89,8 @@ pub(super) fn fails_clearly_more(run: &Basis, other: &Basis) -> bool {
     run.failed_share() - other.failed_share() > 1.96 * error
 }
 
-/// That requests failed, so that means are of the others alone; of several runs the first with most failures.
+/// That requests failed, so that means are of the others alone; of several runs the first with most
+/// failures.
 pub(super) fn failures(judged: &[Judged<'_>]) -> Option<String> {
     let failed = |run: &Run| run.failed.values().sum::<u64>();
     let runs = judged.iter().map(|(run, _)| *run);
@@ -130,7 +135,8 @@ pub(super) fn flushes(judged: &[Judged<'_>]) -> Option<String> {
     })
 }
 
-/// That wrong blocks were served, and nobody was told; of several runs the one with the fewest and the one with the most of them.
+/// That wrong blocks were served, and nobody was told; of several runs the one with the fewest and
+/// the one with the most of them.
 pub(super) fn wrong_blocks(judged: &[Judged<'_>]) -> Option<String> {
     let mut wrong: Vec<&Judged<'_>> = judged.iter().collect();
     wrong.retain(|(_, basis)| basis.wrong_blocks > 0);
@@ -152,7 +158,8 @@ pub(super) fn wrong_blocks(judged: &[Judged<'_>]) -> Option<String> {
     })
 }
 
-/// That what was to go wrong has not, in any run for which something was to. One run says that in a warning of its own.
+/// That what was to go wrong has not, in any run for which something was to. One run says that in a
+/// warning of its own.
 pub(super) fn without_faults(judged: &[Judged<'_>]) -> Option<String> {
     let mut of_interest = judged.iter().filter_map(|(_, basis)| basis.met_faults);
     let none = judged.len() > 1 && !of_interest.clone().any(|met| met);
@@ -173,7 +180,8 @@ pub(super) fn without_result(labels: &[&str]) -> Option<String> {
     }
 }
 
-/// Whether the 99th percentile of a run is longer than that of another, beyond the intervals of both.
+/// Whether the 99th percentile of a run is longer than that of another, beyond the intervals of
+/// both.
 pub(super) fn longer_tail(run: &Run, other: &Run) -> bool {
     match (run.response_ms.p99_ci95, other.response_ms.p99_ci95) {
         (Some([low, _]), Some([_, high])) => low > high,
@@ -187,7 +195,8 @@ pub(super) fn tails(run: &Run, other: &Run) -> String {
     format!("{} ms against {}", p99(run), p99(other))
 }
 
-/// Why means that are far apart are not decided: how many batches make more than half of what they differ by.
+/// Why means that are far apart are not decided: how many batches make more than half of what they
+/// differ by.
 pub(super) fn uneven((run, own): Judged<'_>, (other_run, other): Judged<'_>) -> Option<String> {
     let (own, other) = (own.batches_ms?, other.batches_ms?);
     if other_run.response_ms.mean < FAR_APART * run.response_ms.mean {

@@ -1,7 +1,9 @@
-//! How many drives each choice has, where that differs: several answer sooner than one, whatever else tells the choices apart.
+//! How many drives each choice has, where that differs: several answer sooner than one, whatever
+//! else tells the choices apart.
 //!
-//! The number is that of the run's configuration, so it is told whichever key brought it about: `volumes`, `place`, or a knob of
-//! a placement. Where one key alone decides it, its values name the choices; else each choice is named as a whole. One pass over the runs for each key.
+//! The number is that of the run's configuration, so it is told whichever key brought it about:
+//! `volumes`, `place`, or a knob of a placement. Where one key alone decides it, its values name
+//! the choices; else each choice is named as a whole. One pass over the runs for each key.
 
 use std::collections::BTreeMap;
 
@@ -53,8 +55,8 @@ fn drives(run: &Run) -> u64 {
     run.config["drives"].as_u64().unwrap_or(1)
 }
 
-/// Numbers of drives with the names of the runs that have so many, in the order of the runs; `None` if a name stands for two
-/// numbers, or a run has none.
+/// Numbers of drives with the names of the runs that have so many, in the order of the runs; `None`
+/// if a name stands for two numbers, or a run has none.
 fn numbers(
     runs: &[&Run],
     name: impl Fn(&Run) -> Option<String>,

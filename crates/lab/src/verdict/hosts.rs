@@ -1,6 +1,8 @@
-//! What runs of hosts say: how long the application took until it was up, or each of several; or else how many rounds were late, or what processes read and wrote.
+//! What runs of hosts say: how long the application took until it was up, or each of several; or
+//! else how many rounds were late, or what processes read and wrote.
 //!
-//! Which requests there are hangs on the answers, so means of requests are not compared; no run is ranked by them.
+//! Which requests there are hangs on the answers, so means of requests are not compared; no run is
+//! ranked by them.
 
 use crate::host::KEY;
 use crate::number::{list, number, seconds};
@@ -161,7 +163,8 @@ impl Application<'_> {
         }
     }
 
-    /// After how long it was up; of several start-ups the mean, how many these were, and how many were not up.
+    /// After how long it was up; of several start-ups the mean, how many these were, and how many
+    /// were not up.
     fn after(self, run: &Run) -> String {
         let Some(found) = self.found(run) else {
             return String::new();
@@ -196,7 +199,8 @@ struct Load<'a> {
 }
 
 impl Load<'_> {
-    /// Each time after which the application was up, soonest first, with those whose runs it was; and the runs where it was not.
+    /// Each time after which the application was up, soonest first, with those whose runs it was;
+    /// and the runs where it was not.
     fn groups(&self) -> (Vec<(String, Vec<String>)>, Vec<&Run>) {
         let took = |run: &Run| self.whose.took(run);
         let runs = self.runs.iter().copied();
@@ -275,7 +279,8 @@ fn joined(those: &[String]) -> String {
     list(&words)
 }
 
-/// With whom an application is up first, under which loads; then where it does not matter, or it is up with nobody.
+/// With whom an application is up first, under which loads; then where it does not matter, or it is
+/// up with nobody.
 fn firsts(whose: Application<'_>, loads: &[Load<'_>]) -> String {
     // By who had the application up first: under which loads, and after how long.
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
@@ -464,7 +469,8 @@ mod tests {
         assert!(details.is_empty(), "{details:?}");
     }
 
-    /// Times that look the same are told once; of many the first and the last, and all of them in the details.
+    /// Times that look the same are told once; of many the first and the last, and all of them in
+    /// the details.
     #[test]
     fn equal_times_are_told_once_and_of_many_the_ends() {
         let alike = [up("", "a", 1.9381), up("", "b", 1.9379)];

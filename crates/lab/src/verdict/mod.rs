@@ -1,16 +1,18 @@
 //! What runs say of the choices: one ranking for each load, in numbers here, in words in [`words`].
 //!
-//! Runs under one load serve the same requests, and their batches are cut by request number. So two runs are compared batch by
-//! batch: what makes a batch hard for both drops out of the difference (a paired t interval over the batches; Law,
-//! Simulation Modeling and Analysis, chapter 10). An interval that contains 0 decides nothing. Runs under different
-//! loads are never compared: with more requests in flight each waits longer, whatever serves them. Nor are means under a
-//! growing queue, which tell how long the load is: a run that keeps up is faster than one that does not, and of those that do
-//! not only the growth is told. Nor is the mean of a run that failed more than one in a hundred of its requests, flushes among them: a request that
-//! failed was never answered, and its batches are not the requests of the other run's. It stands behind all that
-//! failed fewer; such runs are in the order of how many they failed.
+//! Runs under one load serve the same requests, and their batches are cut by request number. So two
+//! runs are compared batch by batch: what makes a batch hard for both drops out of the difference
+//! (a paired t interval over the batches; Law, Simulation Modeling and Analysis, chapter 10). An
+//! interval that contains 0 decides nothing. Runs under different loads are never compared: with
+//! more requests in flight each waits longer, whatever serves them. Nor are means under a growing
+//! queue, which tell how long the load is: a run that keeps up is faster than one that does not,
+//! and of those that do not only the growth is told. Nor is the mean of a run that failed more than
+//! one in a hundred of its requests, flushes among them: a request that failed was never answered,
+//! and its batches are not the requests of the other run's. It stands behind all that failed fewer;
+//! such runs are in the order of how many they failed.
 //!
-//! A run that served wrong blocks stands behind all others where one of these served none. Where all of them served some, they are ranked as
-//! if there were none.
+//! A run that served wrong blocks stands behind all others where one of these served none. Where
+//! all of them served some, they are ranked as if there were none.
 
 mod caveats;
 mod drives;
@@ -91,7 +93,8 @@ pub fn of(runs: &[Judged<'_>], varied: &[Varied], baseline: Option<String>) -> V
     }
 }
 
-/// Says at the end of the headline that the runs with these labels have no result; if one run is left, at its front which.
+/// Says at the end of the headline that the runs with these labels have no result; if one run is
+/// left, at its front which.
 pub fn add_without_result(verdict: &mut Verdict, labels: &[&str], left: &[Run]) {
     let Some(told) = caveats::without_result(labels) else {
         return;
@@ -160,7 +163,8 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// The runs of a load, best first; ties keep the order of the grid. `None` for a single run: it is not ranked.
+/// The runs of a load, best first; ties keep the order of the grid. `None` for a single run: it is
+/// not ranked.
 fn ranking(runs: &[Judged<'_>], load: &str, baseline: Option<&str>) -> Option<Ranking> {
     let mut order: Vec<usize> = (0..runs.len()).collect();
     order.retain(|index| runs[*index].0.load == load);

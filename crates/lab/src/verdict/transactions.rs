@@ -1,7 +1,8 @@
 //! What runs of transactions say: how many were committed in a second.
 //!
-//! Most of their requests are of the journal or go home later, and nobody waits for one of them alone, so means of requests are not compared.
-//! Nor is a run whose journal gave up: what it has committed is not what the others have. How far it came is told instead.
+//! Most of their requests are of the journal or go home later, and nobody waits for one of them
+//! alone, so means of requests are not compared. Nor is a run whose journal gave up: what it has
+//! committed is not what the others have. How far it came is told instead.
 
 use crate::number::{counted, grouped, list, number};
 use crate::outcome::Run;

@@ -1,11 +1,13 @@
 //! The verdict in sentences, made once here and shown by every form of the results.
 //!
-//! A choice *wins* only where the interval of its difference to every other excludes 0, and where it fails no clearly greater share of its
-//! requests than any other that keeps up: requests that failed are in no mean, so the others' mean would be held against that of those
-//! requests which it served. To rank by failures first was refused: how many milliseconds a failure is worth nobody can say but the reader,
-//! so both are told. Only a run that failed more than one in a hundred is behind the others, or one that served wrong blocks where another one
-//! did not. A run without an interval is told as such, and takes none from the others. Names are as short as they can be: where
-//! one key is varied, its values alone.
+//! A choice *wins* only where the interval of its difference to every other excludes 0, and where
+//! it fails no clearly greater share of its requests than any other that keeps up: requests that
+//! failed are in no mean, so the others' mean would be held against that of those requests which it
+//! served. To rank by failures first was refused: how many milliseconds a failure is worth nobody
+//! can say but the reader, so both are told. Only a run that failed more than one in a hundred is
+//! behind the others, or one that served wrong blocks where another one did not. A run without an
+//! interval is told as such, and takes none from the others. Names are as short as they can be:
+//! where one key is varied, its values alone.
 
 mod described;
 mod failing;
@@ -18,7 +20,8 @@ use crate::measure::Basis;
 use crate::number::{APART, list, number, rate, some, times};
 use crate::outcome::{Rank, Ranking, Role, Run, Standing, Traced, Varied, Word};
 
-/// Loads that are listed one by one; of more only their number is told, and the range of what they say.
+/// Loads that are listed one by one; of more only their number is told, and the range of what they
+/// say.
 const LISTED_MAX: usize = 6;
 
 /// Where all means are within this ratio of the best, it is said how near they are.
@@ -30,12 +33,13 @@ enum Lead<'a> {
     Wins(&'a Rank),
     /// These did the same, and are faster than the rest.
     Equal(Vec<&'a Rank>),
-    /// The first has the lowest mean, but cannot be told from the others here; nor, though others with lower means than theirs are slower,
-    /// from these.
+    /// The first has the lowest mean, but cannot be told from the others here; nor, though others
+    /// with lower means than theirs are slower, from these.
     Undecided(Vec<&'a Rank>, Vec<&'a Rank>),
     /// The one with the lowest mean has no interval, so none can be told from it.
     TooFew(&'a Rank),
-    /// The one with the lowest mean failed a clearly greater share of its requests than the other, which keeps up too.
+    /// The one with the lowest mean failed a clearly greater share of its requests than the other,
+    /// which keeps up too.
     Fails(&'a Rank, &'a Rank),
     /// None keeps up, and the queue grew under the first.
     Overloaded,
@@ -75,8 +79,8 @@ fn with(
     (headline, details)
 }
 
-/// Where flushes take longer than what is compared, and far longer in one run than in another under its load, that they do: no mean
-/// and no place is about them.
+/// Where flushes take longer than what is compared, and far longer in one run than in another under
+/// its load, that they do: no mean and no place is about them.
 fn flushes(runs: &[&Run]) -> Option<String> {
     let means = runs
         .iter()
@@ -102,7 +106,8 @@ fn flushes(runs: &[&Run]) -> Option<String> {
 /// Means of flushes that are so many times apart are told.
 const FLUSHES_APART: f64 = 2.0;
 
-/// The response times that the trace tells, and how far the model is from them; of several runs, the nearest and the farthest.
+/// The response times that the trace tells, and how far the model is from them; of several runs,
+/// the nearest and the farthest.
 fn traced(runs: &[&Run]) -> Vec<String> {
     let told = runs.iter().filter_map(|run| run.traced.as_ref());
     let Some(Traced { response_ms, .. }) = told.clone().next() else {
@@ -203,7 +208,8 @@ impl Names<'_> {
         of.next().filter(|_| of.next().is_none())
     }
 
-    /// The settings without their key if it is the only one. A choice that is a number or a switch is nothing without its key.
+    /// The settings without their key if it is the only one. A choice that is a number or a switch
+    /// is nothing without its key.
     fn short<'b>(&self, role: Role, settings: &'b str) -> &'b str {
         let is_name = |value: &str| {
             let is_switch = ["true", "false", "on", "off"].contains(&value);
@@ -247,7 +253,8 @@ impl Names<'_> {
         }
     }
 
-    /// Whether intervals that are missing leave nothing to be said of the first: its own, or those of all others that keep up.
+    /// Whether intervals that are missing leave nothing to be said of the first: its own, or those
+    /// of all others that keep up.
     fn tells_nothing(&self, ranking: &Ranking) -> bool {
         let keep_up = those(ranking, Standing::KeepsUp);
         let [best, others @ ..] = keep_up.as_slice() else {
@@ -316,7 +323,8 @@ impl Names<'_> {
         }
     }
 
-    /// What is left to say where intervals are missing: means, and which is the lowest if they differ.
+    /// What is left to say where intervals are missing: means, and which is the lowest if they
+    /// differ.
     fn too_few(&self, ranking: &Ranking, best: &Rank) -> String {
         let keep_up = those(ranking, Standing::KeepsUp);
         let others = keep_up[1..].iter();
@@ -351,7 +359,8 @@ impl Names<'_> {
         }
     }
 
-    /// How much faster than the baseline one of several that lead is, as a detail; `who` is what the sentence begins with.
+    /// How much faster than the baseline one of several that lead is, as a detail; `who` is what
+    /// the sentence begins with.
     fn ahead(&self, ranking: &Ranking, rank: &Rank, who: &str) -> Vec<String> {
         let lead = self.lead_over_baseline(ranking, rank);
         Vec::from_iter(lead.map(|lead| format!("{who} {lead}.")))
@@ -488,7 +497,8 @@ impl Names<'_> {
         (sentences.next().unwrap_or_default(), sentences.collect())
     }
 
-    /// How much faster than the baseline the first is where nothing has won, if it is under each of these loads.
+    /// How much faster than the baseline the first is where nothing has won, if it is under each of
+    /// these loads.
     fn ahead_of_baseline(&self, rankings: &[&Ranking]) -> String {
         let ratio = |ranking: &&Ranking| {
             let first = &ranking.ranks[0];
@@ -546,7 +556,8 @@ impl Names<'_> {
         but
     }
 
-    /// How much faster the winner is than the baseline, load by load; than the next where it is the baseline itself.
+    /// How much faster the winner is than the baseline, load by load; than the next where it is the
+    /// baseline itself.
     fn ratios<'r>(&self, winner: &str, won: &[&'r Ranking], baseline: Option<&str>) -> String {
         let over_base = baseline.filter(|baseline| *baseline != winner);
         let ratio = |ranking: &&'r Ranking| {
@@ -658,8 +669,8 @@ fn beside(ranking: &Ranking) -> &Rank {
     slower.unwrap_or_else(|| next(ranking))
 }
 
-/// What is said of a choice that surely is faster than the one told beside it, which takes so many times as long. If that is hardly slower, it is no win that
-/// anybody would notice.
+/// What is said of a choice that surely is faster than the one told beside it, which takes so many
+/// times as long. If that is hardly slower, it is no win that anybody would notice.
 fn wins(other: Option<f64>) -> &'static str {
     match other {
         Some(ratio) if ratio > 1.0 && ratio < APART => "is ahead by less than 0.5 %",

@@ -1,6 +1,7 @@
 //! What runs of file systems say: after how long all that processes did was on the medium.
 //!
-//! Their requests are others in each run, so means of requests are not compared. A run of which a request failed is never done and written: it stands in no order.
+//! Their requests are others in each run, so means of requests are not compared. A run of which a
+//! request failed is never done and written: it stands in no order.
 
 use crate::filesystem::{KEY, gave_up, is_undone};
 use crate::number::seconds;

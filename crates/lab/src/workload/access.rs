@@ -1,18 +1,20 @@
 //! What the synthetic workloads have in common: which operation, how long, and where.
 //!
-//! A request is a read with probability `read_share`. Its size is drawn from `size`. With probability
-//! `sequential_share` it begins where the previous request ended, or at block 0 if it would leave the span.
-//! Otherwise its start is a multiple of `align_blocks` within the first `span` of the drive, chosen by `locality`:
+//! A request is a read with probability `read_share`. Its size is drawn from `size`. With
+//! probability `sequential_share` it begins where the previous request ended, or at block 0 if it
+//! would leave the span. Otherwise its start is a multiple of `align_blocks` within the first
+//! `span` of the drive, chosen by `locality`:
 //!
 //! - `uniform`: every start alike.
-//! - `hot_cold`: a share `hot_requests` of the requests goes to the first `hot_space` of the span, the rest to the
-//!   rest.
-//! - `zipf`: the span is cut into [`REGIONS`] equal regions, scattered by the seed into an order of popularity; the
-//!   region of rank k is chosen with a probability proportional to k^-`zipf_exponent`, a start in it uniformly.
+//! - `hot_cold`: a share `hot_requests` of the requests goes to the first `hot_space` of the span,
+//!   the rest to the rest.
+//! - `zipf`: the span is cut into [`REGIONS`] equal regions, scattered by the seed into an order of
+//!   popularity; the region of rank k is chosen with a probability proportional to
+//!   k^-`zipf_exponent`, a start in it uniformly.
 //!
-//! Regions are drawn with Walker's alias method (Vose, A linear algorithm for generating random numbers with a given
-//! distribution, IEEE Transactions on Software Engineering 17, 1991): one table look-up whatever the exponent. The
-//! cost is a few random numbers each request.
+//! Regions are drawn with Walker's alias method (Vose, A linear algorithm for generating random
+//! numbers with a given distribution, IEEE Transactions on Software Engineering 17, 1991): one
+//! table look-up whatever the exponent. The cost is a few random numbers each request.
 
 use nearslot_core::op::Op;
 use nearslot_core::registry::{ConfigError, Knob, Knobs};
@@ -179,7 +181,8 @@ impl Access {
         self.left
     }
 
-    /// An exponentially distributed time with this mean in ns, from the same stream of random numbers.
+    /// An exponentially distributed time with this mean in ns, from the same stream of random
+    /// numbers.
     #[inline]
     pub(super) fn exponential_ns(&mut self, mean_ns: f64) -> u64 {
         libm::round(self.rng.exponential(mean_ns)) as u64
@@ -288,7 +291,8 @@ pub(super) fn span_blocks(knobs: &Knobs, env: &LoadEnv<'_>) -> u64 {
     (libm::round(capacity as f64 * knobs.number("span")) as u64).min(capacity)
 }
 
-/// The alias table for regions whose rank is drawn by a power law; which region has which rank is drawn here.
+/// The alias table for regions whose rank is drawn by a power law; which region has which rank is
+/// drawn here.
 fn zipf(exponent: f64, rng: &mut Rng) -> Box<[Column; REGIONS]> {
     let mut regions: Vec<u32> = (0..REGIONS as u32).collect();
     for index in (1..REGIONS).rev() {
@@ -305,7 +309,8 @@ fn zipf(exponent: f64, rng: &mut Rng) -> Box<[Column; REGIONS]> {
         other: region,
     };
     let mut columns: Vec<Column> = regions.iter().map(|&region| full(region)).collect();
-    // Shares fall with the rank: the large ones, first in line, fill up the columns of the small ones.
+    // Shares fall with the rank: the large ones, first in line, fill up the columns of the small
+    // ones.
     let mut large = 0;
     let mut small: Vec<usize> = (0..REGIONS)
         .rev()

@@ -1,12 +1,14 @@
 //! Closed replay: a constant number of requests in flight, whatever the traced times.
 //!
-//! At time 0 the first N requests come; from then on every answer brings the next one. It asks what the drive can do
-//! with this mix of requests, as a benchmark with a fixed queue depth does. A few nanoseconds per request.
+//! At time 0 the first N requests come; from then on every answer brings the next one. It asks what
+//! the drive can do with this mix of requests, as a benchmark with a fixed queue depth does. A few
+//! nanoseconds per request.
 //!
-//! The next request comes at the instant of the answer. A host that must not leave its drive idle has then begun another
-//! request already: of N in flight, N - 1 are left to choose from ([`Refill::After`]). Studies of schedulers keep a queue of
-//! N to choose from ([`Refill::Before`]). On one drive, N in flight with the next one before the choice are served in the
-//! same order as N + 1 with it after the choice, but for the beginning.
+//! The next request comes at the instant of the answer. A host that must not leave its drive idle
+//! has then begun another request already: of N in flight, N - 1 are left to choose from
+//! ([`Refill::After`]). Studies of schedulers keep a queue of N to choose from
+//! ([`Refill::Before`]). On one drive, N in flight with the next one before the choice are served
+//! in the same order as N + 1 with it after the choice, but for the beginning.
 
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::Instant;
@@ -78,7 +80,8 @@ pub struct Closed {
 }
 
 impl Closed {
-    /// Replays `intake` with `depth` requests in flight, the next one after or before the choice that an answer leads to.
+    /// Replays `intake` with `depth` requests in flight, the next one after or before the choice
+    /// that an answer leads to.
     ///
     /// # Panics
     /// If `depth` is 0.
@@ -221,7 +224,8 @@ mod tests {
         watch.0
     }
 
-    /// The definition: so many wait, the nearest is served, one more comes before or after the next is chosen.
+    /// The definition: so many wait, the nearest is served, one more comes before or after the next
+    /// is chosen.
     fn literal(
         blueprint: &dyn Blueprint,
         records: &[Record],

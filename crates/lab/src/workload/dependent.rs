@@ -1,31 +1,37 @@
 //! Dependent replay: requests wait for what they waited for when they were traced.
 //!
-//! A block trace does not say why a request came when it came. The inference is the usual one (Hsu and Smith, The
-//! performance impact of I/O optimizations and disk improvements, IBM Journal of R&D 48, 2004; Haghdoost et al., On
-//! the accuracy and scalability of intensive I/O workload replay, FAST 2017), kept simple:
+//! A block trace does not say why a request came when it came. The inference is the usual one (Hsu
+//! and Smith, The performance impact of I/O optimizations and disk improvements, IBM Journal of R&D
+//! 48, 2004; Haghdoost et al., On the accuracy and scalability of intensive I/O workload replay,
+//! FAST 2017), kept simple:
 //!
 //! - A *stream* is all requests of one client; the unknown client is one stream.
-//! - A request waits for the request of its stream whose traced completion is the latest not after its own traced
-//!   arrival (of several at one instant, the last to have arrived). The gap between the two is *think time*: it
-//!   comes that long after the answer here. Requests that waited for the same one keep their spacing, so bursts
-//!   stay bursts, and a constant queue depth stays one.
-//! - The first requests of a stream, before any of its own has completed, wait for the latest completion of any
-//!   stream by the same rule; before the first completion of all, requests come at their traced times.
-//! - A traced completion is arrival plus traced response time, or plus traced service time where the trace tells that
-//!   alone. Where it tells neither, `service_guess` stands for them; without a guess such a request is waited for by none.
+//! - A request waits for the request of its stream whose traced completion is the latest not after
+//!   its own traced arrival (of several at one instant, the last to have arrived). The gap between
+//!   the two is *think time*: it comes that long after the answer here. Requests that waited for
+//!   the same one keep their spacing, so bursts stay bursts, and a constant queue depth stays one.
+//! - The first requests of a stream, before any of its own has completed, wait for the latest
+//!   completion of any stream by the same rule; before the first completion of all, requests come
+//!   at their traced times.
+//! - A traced completion is arrival plus traced response time, or plus traced service time where
+//!   the trace tells that alone. Where it tells neither, `service_guess` stands for them; without a
+//!   guess such a request is waited for by none.
 //!
-//! Departures from the sources: no threshold on think times, no windows, no graph kept; each request has at most
-//! one it waits for. Times are divided by the speed, as in an open replay; completions too.
+//! Departures from the sources: no threshold on think times, no windows, no graph kept; each
+//! request has at most one it waits for. Times are divided by the speed, as in an open replay;
+//! completions too.
 //!
 //! # Bounded reading ahead
-//! A request can only be told to come once it is read, and it may have to come as soon as another is answered. So the
-//! trace is read until the first request unread cannot come before the next one known: it waits for some *open*
-//! request (one that later requests may still wait for), and if that was answered at `r` here and completed at `c`
-//! in the trace, it comes at `r - c` plus its traced arrival or later; if it is not answered, in the future. When
-//! [`AHEAD_MAX`] requests are held, reading stops all the same; requests that come late by this are counted.
+//! A request can only be told to come once it is read, and it may have to come as soon as another
+//! is answered. So the trace is read until the first request unread cannot come before the next one
+//! known: it waits for some *open* request (one that later requests may still wait for), and if
+//! that was answered at `r` here and completed at `c` in the trace, it comes at `r - c` plus its
+//! traced arrival or later; if it is not answered, in the future. When [`AHEAD_MAX`] requests are
+//! held, reading stops all the same; requests that come late by this are counted.
 //!
-//! States of a request that was read: *waiting* for its parent's answer, *due*, *in flight*, *answered*. It is
-//! forgotten once it is answered and no longer open. Costs O(log requests held) per request.
+//! States of a request that was read: *waiting* for its parent's answer, *due*, *in flight*,
+//! *answered*. It is forgotten once it is answered and no longer open. Costs O(log requests held)
+//! per request.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -59,12 +65,14 @@ pub struct Dependent {
     keys: NumberMap<RequestId, usize>,
     /// When to come: (time, number, key).
     due: BinaryHeap<Reverse<(Instant, RequestId, usize)>>,
-    /// Traced completions of requests that had not completed when the last one read arrived: (time, number, key).
+    /// Traced completions of requests that had not completed when the last one read arrived: (time,
+    /// number, key).
     outstanding: BinaryHeap<Reverse<(u64, RequestId, usize)>>,
     /// The latest completed request of each stream, and of all.
     latest: Vec<Option<usize>>,
     latest_of_all: Option<usize>,
-    /// How much later than traced answered open requests were: (lag in ns, number, key), least first.
+    /// How much later than traced answered open requests were: (lag in ns, number, key), least
+    /// first.
     lags: BinaryHeap<Reverse<(i64, RequestId, usize)>>,
     late: u64,
     guessed: u64,
@@ -73,13 +81,15 @@ pub struct Dependent {
 /// A request that was read and not forgotten.
 struct Node {
     request: Request,
-    /// Completion in the trace, divided by the speed; [`Record::UNKNOWN`] if nobody can wait for it.
+    /// Completion in the trace, divided by the speed; [`Record::UNKNOWN`] if nobody can wait for
+    /// it.
     completed: u64,
     /// Until answered: gap between the completion of what it waits for and its arrival, in ns.
     think: u64,
     /// When it was answered here.
     replied: Option<Instant>,
-    /// Reasons for which later requests may wait for it: it is outstanding, latest of its stream, latest of all.
+    /// Reasons for which later requests may wait for it: it is outstanding, latest of its stream,
+    /// latest of all.
     holds: u8,
     /// Requests that wait for its answer: the last read, which knows the one before.
     child: Option<usize>,
@@ -87,8 +97,8 @@ struct Node {
 }
 
 impl Dependent {
-    /// Replays `intake` with traced times divided by `speed`; `service_guess` stands for response times that the
-    /// trace does not tell.
+    /// Replays `intake` with traced times divided by `speed`; `service_guess` stands for response
+    /// times that the trace does not tell.
     ///
     /// # Panics
     /// If `speed` is not a number above 0.
@@ -143,8 +153,8 @@ impl Dependent {
         }
     }
 
-    /// The earliest that a request which arrived at `arrival` in the trace, or later, can come; `None` if not before
-    /// another answer.
+    /// The earliest that a request which arrived at `arrival` in the trace, or later, can come;
+    /// `None` if not before another answer.
     fn earliest_unread(&mut self, arrival: u64) -> Option<i128> {
         let arrival = i128::from(arrival);
         let of_children = self.least_lag().map(|lag| arrival + i128::from(lag));
@@ -386,7 +396,8 @@ mod tests {
 
     #[test]
     fn overlapping_requests_keep_their_spacing() {
-        // The second and third came 10 and 30 after the first completed, while the second was in flight.
+        // The second and third came 10 and 30 after the first completed, while the second was in
+        // flight.
         let traced = [(0, 100, 1), (110, 100, 1), (130, 100, 1), (215, 10, 1)];
         let (arrivals, _) = run(start(&traced, 1.0, 100), |_| 50);
         // The last waits for the second, which completed at 210 in the trace, at 110 here.

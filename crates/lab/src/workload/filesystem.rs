@@ -1,21 +1,35 @@
-//! A file system laid out as ext2, in place of requests that come by themselves: processes make, write, read and remove files.
+//! A file system laid out as ext2, in place of requests that come by themselves: processes make,
+//! write, read and remove files.
 //!
-//! What it is made of is told in `lab/src/filesystem/`. Here it is put together of settings. It is the load of the file-system experiments of the
-//! study of range writes (OSDI 2008, section 6), whose traces are not published. What the processes do:
+//! What it is made of is told in `lab/src/filesystem/`. Here it is put together of settings. It is
+//! the load of the file-system experiments of the study of range writes (OSDI 2008, section 6),
+//! whose traces are not published. What the processes do:
 //!
-//! - *create*: files of one size in one directory, made by all processes in turn. The load of figures 9 to 11 of the study of range writes (1,000 files of 4 KiB).
-//! - *untar*: a source tree, each directory with its files behind it. It stands for the Linux source of that study, whose version is not told: a
-//!   directory has 16 files on average, as Bovet and Cesati count in Linux 2.4 ("Understanding the Linux kernel", second edition, appendix C: 8,750 in 530, 144 MB in all); sizes are
-//!   log-normal with a median of 4.6 KB and a mean of 10.7 KB, at most 1 MiB, and there are 20,000 files: these are ours.
-//! - *postmark*: Katcher, "PostMark: a new file system benchmark", Network Appliance TR3022, 1997, with its defaults: 500 files of 500 to 10,000 bytes (9.77 KB), 500
-//!   transactions, each of which makes or removes a file and reads one or appends to it, all four alike; one directory, and everything is removed at the end.
-//! - *update*: files as *create* makes them, and then overwrites of whole ones, drawn: uniform, or nine of ten to a tenth of the files ("hot and cold" of Rosenblum and Ousterhout, TOCS 10 (1), 1992).
-//! - *andrew*: after Howard and others, "Scale and performance in a distributed file system", TOCS 6 (1), 1988, as modified by Ousterhout (1990): directories are made, some 70 files of 200 KB in all are copied
-//!   into them (from elsewhere: the copies are written, their source is not read), looked at, read, and compiled. To look at an inode needs no request, as inodes stay in memory. That
-//!   compiling takes 20 s of computing, and what it writes, is ours: the study has 23 s in all, hardly any of it for requests.
+//! - *create*: files of one size in one directory, made by all processes in turn. The load of
+//!   figures 9 to 11 of the study of range writes (1,000 files of 4 KiB).
+//! - *untar*: a source tree, each directory with its files behind it. It stands for the Linux
+//!   source of that study, whose version is not told: a directory has 16 files on average, as Bovet
+//!   and Cesati count in Linux 2.4 ("Understanding the Linux kernel", second edition, appendix C:
+//!   8,750 in 530, 144 MB in all); sizes are log-normal with a median of 4.6 KB and a mean of 10.7
+//!   KB, at most 1 MiB, and there are 20,000 files: these are ours.
+//! - *postmark*: Katcher, "PostMark: a new file system benchmark", Network Appliance TR3022, 1997,
+//!   with its defaults: 500 files of 500 to 10,000 bytes (9.77 KB), 500 transactions, each of which
+//!   makes or removes a file and reads one or appends to it, all four alike; one directory, and
+//!   everything is removed at the end.
+//! - *update*: files as *create* makes them, and then overwrites of whole ones, drawn: uniform, or
+//!   nine of ten to a tenth of the files ("hot and cold" of Rosenblum and Ousterhout, TOCS 10 (1),
+//!   1992).
+//! - *andrew*: after Howard and others, "Scale and performance in a distributed file system", TOCS
+//!   6 (1), 1988, as modified by Ousterhout (1990): directories are made, some 70 files of 200 KB
+//!   in all are copied into them (from elsewhere: the copies are written, their source is not
+//!   read), looked at, read, and compiled. To look at an inode needs no request, as inodes stay in
+//!   memory. That compiling takes 20 s of computing, and what it writes, is ours: the study has 23
+//!   s in all, hardly any of it for requests.
 //!
-//! Several processes do the same beside each other, each in a directory of its own; of *create* and *update* each does a part. They take no time but for what they
-//! compute and for reads of what is not in memory, and stand still while half of the cache has to be written. A write goes as soon as there is room in the queue.
+//! Several processes do the same beside each other, each in a directory of its own; of *create* and
+//! *update* each does a part. They take no time but for what they compute and for reads of what is
+//! not in memory, and stand still while half of the cache has to be written. A write goes as soon
+//! as there is room in the queue.
 
 use std::sync::Arc;
 

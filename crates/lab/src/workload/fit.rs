@@ -1,16 +1,20 @@
-//! Addresses of a trace that do not fit the drive: an error, unless the user says what is to be done.
+//! Addresses of a trace that do not fit the drive: an error, unless the user says what is to be
+//! done.
 //!
-//! Nothing is done to a trace that fits. Otherwise, in blocks of 512 bytes, with `c` the drive's capacity:
+//! Nothing is done to a trace that fits. Otherwise, in blocks of 512 bytes, with `c` the drive's
+//! capacity:
 //!
-//! - `wrap`: the start is taken modulo `c` rounded down to 8 blocks, so that 4 KiB alignment survives. A request that
-//!   would then straddle the end of the drive starts at block 0 instead: runs stay runs, a stream crossing the end
-//!   goes on at the front.
-//! - `scale`: the start is multiplied by `c` / (the first block behind the trace's highest) and rounded down to 8
-//!   blocks; a request that would end behind the drive is moved back to the last multiple of 8 blocks at which it
-//!   fits. Distances keep their proportions; runs become overlapping.
+//! - `wrap`: the start is taken modulo `c` rounded down to 8 blocks, so that 4 KiB alignment
+//!   survives. A request that would then straddle the end of the drive starts at block 0 instead:
+//!   runs stay runs, a stream crossing the end goes on at the front.
+//! - `scale`: the start is multiplied by `c` / (the first block behind the trace's highest) and
+//!   rounded down to 8 blocks; a request that would end behind the drive is moved back to the last
+//!   multiple of 8 blocks at which it fits. Distances keep their proportions; runs become
+//!   overlapping.
 //! - `truncate`: requests that end behind the drive are left out and counted.
 //!
-//! A request longer than the whole drive cannot be wrapped or scaled and is an error. O(1) per request.
+//! A request longer than the whole drive cannot be wrapped or scaled and is an error. O(1) per
+//! request.
 
 use nearslot_core::registry::ConfigError;
 use nearslot_core::units::{BLOCK_BYTES, Blocks, Extent, Lba};
@@ -125,7 +129,8 @@ impl Fit {
     /// How the trace that `summary` describes goes onto a drive or a volume.
     ///
     /// # Errors
-    /// It has addresses beyond the drive and `mode` is [`Mode::None`], or a single request is longer than the drive.
+    /// It has addresses beyond the drive and `mode` is [`Mode::None`], or a single request is
+    /// longer than the drive.
     pub fn new<'a>(
         mode: Mode,
         summary: &Summary,
@@ -177,7 +182,8 @@ impl Fit {
         matches!(self.how, How::Wrap { .. } | How::Scale { .. })
     }
 
-    /// The blocks that `len` bytes from `offset` touch, on the drive; `None` if they are beyond it and stay so.
+    /// The blocks that `len` bytes from `offset` touch, on the drive; `None` if they are beyond it
+    /// and stay so.
     #[inline]
     pub fn place(&self, offset: u64, len: u64) -> Option<Extent> {
         let start = offset / BLOCK_BYTES;
@@ -200,7 +206,8 @@ impl Fit {
         })
     }
 
-    /// Kept apart, as this long division would be the greater part of [`Fit::place`], and most traces fit.
+    /// Kept apart, as this long division would be the greater part of [`Fit::place`], and most
+    /// traces fit.
     #[inline(never)]
     fn scaled(&self, start: u64, end: u64) -> u64 {
         let scaled = u128::from(start) * u128::from(self.capacity) / u128::from(end);
@@ -355,7 +362,8 @@ mod tests {
 
     #[test]
     fn wrapping_keeps_alignment_and_moves_straddlers_to_the_front() {
-        // 100 blocks: modulus 96. Block 96 becomes 0, 190 becomes 94, where 8 blocks straddle the end.
+        // 100 blocks: modulus 96. Block 96 becomes 0, 190 becomes 94, where 8 blocks straddle the
+        // end.
         let requests = [(96 * 512, 4096), (190 * 512, 512), (190 * 512, 4096)];
         let blocks = place(Mode::Wrap, &requests, 100);
         assert_eq!(blocks, [Some((0, 8)), Some((94, 1)), Some((0, 8))]);

@@ -1,9 +1,12 @@
 //! A host: processes above a page cache, in place of requests that come by themselves.
 //!
-//! What it is made of is told in `lab/src/host/`. Here it is put together of settings: an application that is started (`launch`), greedy readers and writers
-//! beside it (`beside`), processes of the user's own (`process`), and a page cache as it is said.
+//! What it is made of is told in `lab/src/host/`. Here it is put together of settings: an
+//! application that is started (`launch`), greedy readers and writers beside it (`beside`),
+//! processes of the user's own (`process`), and a page cache as it is said.
 //!
-//! It waits for answers and knows its own end: when every process that ends has ended, at the latest after `seconds`. Files begin in the middle of the volume; applications lie in the half before.
+//! It waits for answers and knows its own end: when every process that ends has ended, at the
+//! latest after `seconds`. Files begin in the middle of the volume; applications lie in the half
+//! before.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,8 +1,9 @@
 //! From records to requests: what every replay has in common.
 //!
-//! Takes records in batches from a source, expands bytes to blocks, places them on the drive, and counts what
-//! cannot be replayed as it is. Requests are numbered from 0 in the order of the trace, so a number means the same
-//! request under every policy. A few nanoseconds per request; one batch in memory.
+//! Takes records in batches from a source, expands bytes to blocks, places them on the drive, and
+//! counts what cannot be replayed as it is. Requests are numbered from 0 in the order of the trace,
+//! so a number means the same request under every policy. A few nanoseconds per request; one batch
+//! in memory.
 
 use std::sync::Arc;
 
@@ -138,7 +139,8 @@ impl Intake {
         self.failure.take().map(WorkloadError::Trace)
     }
 
-    /// The next request; `None` at the end and after a failure. Always part of its caller, so that this writes the request where it stays.
+    /// The next request; `None` at the end and after a failure. Always part of its caller, so that
+    /// this writes the request where it stays.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Option<Asked> {
         loop {
@@ -190,7 +192,8 @@ impl Intake {
             freedom: freedom(op, record.flags),
             ..Request::new(self.number, op, 0, 0, Instant::ZERO)
         };
-        // Some tracers (biosnoop) measure from the issue on: what came before is then not known, and taken as nothing.
+        // Some tracers (biosnoop) measure from the issue on: what came before is then not known,
+        // and taken as nothing.
         let response_ns = match record.response_ns {
             Record::UNKNOWN => record.service_ns,
             known => known,

@@ -1,7 +1,7 @@
 //! Closed loop with a constant queue, as the benchmark of that name makes it.
 //!
-//! `depth` requests come at time 0; every answer brings the next one, until `requests` were made. What they are is
-//! drawn as `access.rs` says.
+//! `depth` requests come at time 0; every answer brings the next one, until `requests` were made.
+//! What they are is drawn as `access.rs` says.
 
 use nearslot_core::registry::{Knob, Spec};
 use nearslot_core::request::{Reply, Request};

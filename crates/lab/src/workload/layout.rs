@@ -1,10 +1,13 @@
-//! Where the requests of a trace go: the one device that it has, or each of several volumes to a place of its own.
+//! Where the requests of a trace go: the one device that it has, or each of several volumes to a
+//! place of its own.
 //!
-//! - *concat*: the volumes lie one behind the other in the address space of the placement, in the order in which the trace names
-//!   them. A volume is as large as its highest address shows, and begins at a multiple of 1 MiB, as partitions do. What is to be
-//!   done about addresses beyond the drive is done to them all together.
-//! - *own-drives*: the n-th volume has the n-th drive; block b of it is block b there. The placement is [`OWN_DRIVES_PLACE`], so
-//!   each drive has a queue and a scheduler of its own. Every volume is fitted to its drive alone.
+//! - *concat*: the volumes lie one behind the other in the address space of the placement, in the
+//!   order in which the trace names them. A volume is as large as its highest address shows, and
+//!   begins at a multiple of 1 MiB, as partitions do. What is to be done about addresses beyond the
+//!   drive is done to them all together.
+//! - *own-drives*: the n-th volume has the n-th drive; block b of it is block b there. The
+//!   placement is [`OWN_DRIVES_PLACE`], so each drive has a queue and a scheduler of its own. Every
+//!   volume is fitted to its drive alone.
 //!
 //! Which of them is never guessed. O(1) a request.
 
@@ -83,7 +86,8 @@ pub fn own_drives(volumes: usize) -> PartConfig {
     }
 }
 
-/// Whether the volumes of a trace are placed as it needs: several are, and one has nothing to be placed among.
+/// Whether the volumes of a trace are placed as it needs: several are, and one has nothing to be
+/// placed among.
 ///
 /// # Errors
 /// It has several and nobody said how, or one.
@@ -120,7 +124,8 @@ impl Layout {
     /// How the trace goes onto drives.
     ///
     /// # Errors
-    /// Volumes have addresses beyond what there is and `mode` is [`Mode::None`], or a request is longer than a drive.
+    /// Volumes have addresses beyond what there is and `mode` is [`Mode::None`], or a request is
+    /// longer than a drive.
     pub fn new<'a>(
         how: Option<Volumes>,
         mode: Mode,
@@ -221,8 +226,8 @@ impl Layout {
         &self.volumes
     }
 
-    /// The first block of the place of each volume, in their order, in which they rise; `None` for a single device, or if a request
-    /// of one volume may be put into the place of another.
+    /// The first block of the place of each volume, in their order, in which they rise; `None` for
+    /// a single device, or if a request of one volume may be put into the place of another.
     pub(crate) fn begins(&self) -> Option<Vec<u64>> {
         let shared = self.volumes.iter().any(|volume| volume.drive.is_none());
         if self.volumes.is_empty() || (shared && self.all().any(|part| part.fit.moves())) {
@@ -254,7 +259,8 @@ impl Layout {
         }
     }
 
-    /// Whether blocks that [`Layout::place`] gave begin elsewhere than the record's own, since the trace does not fit.
+    /// Whether blocks that [`Layout::place`] gave begin elsewhere than the record's own, since the
+    /// trace does not fit.
     #[inline]
     pub fn is_moved(&self, record: &Record, extent: &Extent) -> bool {
         let part = self.part(record).filter(|part| part.fit.moves());

@@ -1,7 +1,8 @@
 //! Workloads: what asks, and when. Open and closed loops have the same verbs.
 //!
-//! A trace is replayed by [`open`], [`closed`] or [`dependent`], which share [`intake`] and [`fit`]. A synthetic
-//! workload is a file here and a line in [`TABLE`]; what `host` is made of lies in `lab/src/host/`.
+//! A trace is replayed by [`open`], [`closed`] or [`dependent`], which share [`intake`] and
+//! [`fit`]. A synthetic workload is a file here and a line in [`TABLE`]; what `host` is made of
+//! lies in `lab/src/host/`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,7 +63,8 @@ pub struct LoadEnv<'a> {
     pub drive: Option<Below<'a>>,
 }
 
-/// Why a load is not made whose table of a drive was given up. Nobody sees it: whoever stops a run does not ask what became of it.
+/// Why a load is not made whose table of a drive was given up. Nobody sees it: whoever stops a run
+/// does not ask what became of it.
 fn given_up() -> ConfigError {
     ConfigError::value("workload", "given up", "one that is not told to stop")
 }
@@ -130,7 +132,8 @@ pub struct Synthetic {
     pub depth: Option<u64>,
 }
 
-/// Finds, checks and builds a synthetic workload; also gives its configuration with every default spelled out.
+/// Finds, checks and builds a synthetic workload; also gives its configuration with every default
+/// spelled out.
 ///
 /// # Errors
 /// No such workload, a knob that is unknown or not allowed, a request that cannot fit the drive.
@@ -152,8 +155,8 @@ pub(crate) fn waits(part: &PartConfig) -> bool {
     keeps_a_depth(part) || is_host(part)
 }
 
-/// Whether a synthetic workload is made of processes, told of or so many, or of clients of a system of transactions: which requests come hangs on the
-/// answers.
+/// Whether a synthetic workload is made of processes, told of or so many, or of clients of a system
+/// of transactions: which requests come hangs on the answers.
 pub(crate) fn is_host(part: &PartConfig) -> bool {
     PROCESSES.iter().any(|key| has_knob(part, key)) || has_knob(part, tpcb::CLIENTS.name)
 }
@@ -166,7 +169,8 @@ pub(crate) fn offers(part: &PartConfig) -> bool {
     has_knob(part, ranges::TARGETS.name) || tpcb::offers(part) || filesystem::offers(part)
 }
 
-/// Whether a synthetic workload makes range writes and others, in place, as its card says: the zones of a drive take no such load.
+/// Whether a synthetic workload makes range writes and others, in place, as its card says: the
+/// zones of a drive take no such load.
 pub(crate) fn offers_and_writes_in_place(part: &PartConfig) -> bool {
     offers(part) && !has_knob(part, ranges::TARGETS.name)
 }
@@ -207,8 +211,9 @@ pub(crate) fn having(keys: &[&str]) -> Vec<&'static str> {
 /// Writes that a workload with batches puts at an instant, on average, if nothing is said.
 pub(crate) const BATCH_DEFAULT: f64 = 8.0;
 
-/// The lowest rate at which so many requests, that come `batch` at an instant, do not outlast virtual time. A mean of random gaps is
-/// near its expectation only where there are many: of few, each may be fifty times as long.
+/// The lowest rate at which so many requests, that come `batch` at an instant, do not outlast
+/// virtual time. A mean of random gaps is near its expectation only where there are many: of few,
+/// each may be fifty times as long.
 pub(crate) fn slowest_rate_rps(requests: u64, batch: f64) -> f64 {
     (requests as f64 + 50.0 * batch) * 1e9 / LONGEST.0 as f64
 }
@@ -231,7 +236,8 @@ fn check_rate(name: &str, requests: u64, rate_rps: f64, batch: f64) -> Result<()
     ))
 }
 
-/// The share of reads that a synthetic workload is told to make; `None` if it is wrong or has no such knob.
+/// The share of reads that a synthetic workload is told to make; `None` if it is wrong or has no
+/// such knob.
 pub(crate) fn read_share(part: &PartConfig) -> Option<f64> {
     let spec = registry::find::<Synthetic>(&part.name).ok()?;
     let knobs = Knobs::check(spec.name, spec.knobs, &part.knobs).ok()?;
@@ -245,13 +251,15 @@ pub(crate) fn read_share(part: &PartConfig) -> Option<f64> {
 
 /// Something that makes requests in virtual time.
 pub trait Workload: Send {
-    /// When the next request comes, as far as is known now; `None` while it waits for replies, and at the end.
+    /// When the next request comes, as far as is known now; `None` while it waits for replies, and
+    /// at the end.
     fn next_arrival(&self) -> Option<Instant>;
 
     /// The request that is due at `now`, if one is.
     fn poll(&mut self, now: Instant) -> Option<Request>;
 
-    /// What the range write offers that was made last, and how many completions of range writes were heard of then.
+    /// What the range write offers that was made last, and how many completions of range writes
+    /// were heard of then.
     fn offer(&mut self) -> (Arc<Offer>, u64) {
         panic!("a workload without range writes was asked for an offer")
     }
@@ -259,7 +267,8 @@ pub trait Workload: Send {
     /// A request was answered.
     fn replied(&mut self, _now: Instant, _reply: &Reply) {}
 
-    /// Whether a request that failed so is made again, so that it is no failure of what the load wanted.
+    /// Whether a request that failed so is made again, so that it is no failure of what the load
+    /// wanted.
     fn asks_again(&self, _failure: Failure) -> bool {
         false
     }
@@ -294,7 +303,8 @@ pub trait Workload: Send {
         Vec::new()
     }
 
-    /// What it has measured itself, by the names of [`crate::host::MEASURES`] or of its card, and the key under which that is told.
+    /// What it has measured itself, by the names of [`crate::host::MEASURES`] or of its card, and
+    /// the key under which that is told.
     fn measures(&self) -> (&'static str, Vec<(&'static str, Number)>) {
         (MEASURED, Vec::new())
     }
@@ -304,7 +314,8 @@ pub trait Workload: Send {
         &[]
     }
 
-    /// Whether it has done work of its own that it counts, so that a run tells something though no request was needed.
+    /// Whether it has done work of its own that it counts, so that a run tells something though no
+    /// request was needed.
     fn works(&self) -> bool {
         false
     }
@@ -331,9 +342,11 @@ pub struct Tally {
     pub moved: u64,
     /// Writes that asked for a flush before them; replayed without it.
     pub preflush: u64,
-    /// Dependent replay: requests that came later than inferred, because the trace was not read far enough ahead.
+    /// Dependent replay: requests that came later than inferred, because the trace was not read far
+    /// enough ahead.
     pub late: u64,
-    /// Dependent replay: requests whose response time the trace does not tell and the guess stood for.
+    /// Dependent replay: requests whose response time the trace does not tell and the guess stood
+    /// for.
     pub guessed: u64,
 }
 

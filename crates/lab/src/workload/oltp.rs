@@ -1,14 +1,17 @@
-//! A transaction-processing load: transactions read at random when they come, a page cleaner writes back in batches.
+//! A transaction-processing load: transactions read at random when they come, a page cleaner writes
+//! back in batches.
 //!
-//! Reads arrive independently of each other, as transactions do. Writes do not: what transactions change stays in the
-//! database's own cache until a cleaner or a checkpoint writes it back, many pages at an instant. So batches of writes arrive
-//! independently, their sizes geometrically distributed around `write_batch`. Pages are small and their places random, for
-//! what has locality is caught by the database's cache.
+//! Reads arrive independently of each other, as transactions do. Writes do not: what transactions
+//! change stays in the database's own cache until a cleaner or a checkpoint writes it back, many
+//! pages at an instant. So batches of writes arrive independently, their sizes geometrically
+//! distributed around `write_batch`. Pages are small and their places random, for what has locality
+//! is caught by the database's cache.
 //!
-//! It stands in for the disk trace of TPC-C in the study of eager-writing arrays, which was not published: two reads to a
-//! write or nearly so (1.9 in disk traces of TPC-C elsewhere), random, in small pages. It carries claims about orders and
-//! crossings as the rate rises; it cannot carry numbers, nor anything that depends on that trace's own bursts, skew or
-//! footprint. `write_batch=1` is a Poisson process.
+//! It stands in for the disk trace of TPC-C in the study of eager-writing arrays, which was not
+//! published: two reads to a write or nearly so (1.9 in disk traces of TPC-C elsewhere), random, in
+//! small pages. It carries claims about orders and crossings as the rate rises; it cannot carry
+//! numbers, nor anything that depends on that trace's own bursts, skew or footprint.
+//! `write_batch=1` is a Poisson process.
 
 use nearslot_core::op::Op;
 use nearslot_core::registry::{Knob, Spec};

@@ -1,8 +1,8 @@
 //! Open replay: every request comes at its traced time, whatever the drive does.
 //!
-//! An arrival is the trace's time divided by the speed. Overload therefore shows as queues that grow, not as a slower
-//! trace. With a speed of 1 times are exact; otherwise they are rounded to the nearest nanosecond. O(1)
-//! per request.
+//! An arrival is the trace's time divided by the speed. Overload therefore shows as queues that
+//! grow, not as a slower trace. With a speed of 1 times are exact; otherwise they are rounded to
+//! the nearest nanosecond. O(1) per request.
 
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::Instant;

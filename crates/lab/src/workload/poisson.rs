@@ -1,8 +1,9 @@
 //! Open arrivals without memory: a Poisson process.
 //!
-//! Gaps between requests are exponentially distributed around 1 / `rate_rps`, rounded to the nanosecond, whatever
-//! the drive does. This is the arrival process of queueing theory (Kleinrock, Queueing Systems, volume 1, 1975,
-//! chapter 2), so theory predicts waits that simulations must show. Cost: a logarithm per request.
+//! Gaps between requests are exponentially distributed around 1 / `rate_rps`, rounded to the
+//! nanosecond, whatever the drive does. This is the arrival process of queueing theory (Kleinrock,
+//! Queueing Systems, volume 1, 1975, chapter 2), so theory predicts waits that simulations must
+//! show. Cost: a logarithm per request.
 
 use nearslot_core::registry::{Knob, Spec};
 use nearslot_core::request::Request;

@@ -1,13 +1,18 @@
-//! Range writes in a closed loop: each offers some places within a part of the drive, and lands where it is quickest.
+//! Range writes in a closed loop: each offers some places within a part of the drive, and lands
+//! where it is quickest.
 //!
-//! `depth` requests are in flight. A write draws `targets` places of the span, each a multiple of `align_blocks`, and offers a range at each: the
-//! place itself, so many blocks from there on, its track, or the span as a whole; one that has a single place to go to is an ordinary write. A
-//! read reads at one such place. Nothing is kept: when a write is answered its blocks are free again, so a region never fills up. Where all
-//! that is offered is being written by others, a write fails as exhausted. On a drive with zones blocks are free again only when their zone is
-//! reset, which the load does when a zone is full ([`zones`]); there a write offers whole zones, and a read reads what was written.
+//! `depth` requests are in flight. A write draws `targets` places of the span, each a multiple of
+//! `align_blocks`, and offers a range at each: the place itself, so many blocks from there on, its
+//! track, or the span as a whole; one that has a single place to go to is an ordinary write. A read
+//! reads at one such place. Nothing is kept: when a write is answered its blocks are free again, so
+//! a region never fills up. Where all that is offered is being written by others, a write fails as
+//! exhausted. On a drive with zones blocks are free again only when their zone is reset, which the
+//! load does when a zone is full ([`zones`]); there a write offers whole zones, and a read reads
+//! what was written.
 //!
-//! This is the load of the disk experiments of the study of range writes, where a span of 4,096 blocks is a block group: Anand and others, "Avoiding file
-//! system micromanagement with range writes", OSDI 2008, section 4. A few random numbers for each target.
+//! This is the load of the disk experiments of the study of range writes, where a span of 4,096
+//! blocks is a block group: Anand and others, "Avoiding file system micromanagement with range
+//! writes", OSDI 2008, section 4. A few random numbers for each target.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -176,7 +181,8 @@ impl Ranges {
     fn check(&self, knobs: &Knobs, env: &LoadEnv<'_>) -> Result<(), ConfigError> {
         let Range { start, end } = self.span;
         let (len, align, span) = (self.len, self.align, end - start);
-        // A place is a multiple of the alignment, and the first of the span may lie a little behind its begin.
+        // A place is a multiple of the alignment, and the first of the span may lie a little behind
+        // its begin.
         if start.next_multiple_of(align) + len > end {
             let allowed = format!("a size that fits into the span at a multiple of {align} blocks");
             return wrong("size", format!("{} bytes", len * BLOCK_BYTES), &allowed);
@@ -296,7 +302,8 @@ impl Ranges {
     }
 }
 
-/// Blocks of the longest track in a part of the drive, if a scheduler needs to know; as many on each of a cylinder.
+/// Blocks of the longest track in a part of the drive, if a scheduler needs to know; as many on
+/// each of a cylinder.
 fn longest_track(env: &LoadEnv<'_>, span: &Range<u64>) -> u64 {
     let geometry = env.geometry().filter(|_| env.places_max < u64::MAX);
     let Some(geometry) = geometry else {

@@ -1,4 +1,5 @@
-//! A sample of another load's requests in a closed loop, to find out what a drive can do with such requests.
+//! A sample of another load's requests in a closed loop, to find out what a drive can do with such
+//! requests.
 //!
 //! A few nanoseconds per request.
 

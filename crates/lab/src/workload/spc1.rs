@@ -1,14 +1,17 @@
-//! A load like that of SPC-1: eight streams a business unit, on a data store, a user store and a log.
+//! A load like that of SPC-1: eight streams a business unit, on a data store, a user store and a
+//! log.
 //!
-//! It follows what is known in public of the benchmark of the Storage Performance Council; it is not that benchmark, so what is
-//! measured under it is no SPC-1 result. Call it SPC-1-like.
+//! It follows what is known in public of the benchmark of the Storage Performance Council; it is
+//! not that benchmark, so what is measured under it is no SPC-1 result. Call it SPC-1-like.
 //!
-//! **Where.** The span is cut into three application storage units (ASU), one behind the other, of 45, 45 and 10 % of it, to the block.
-//! Each begins at a multiple of 64 KiB, so that leaves and runs lie on tracks and strips of a cache or an array; at most 1.25 MiB at
-//! the end of the span stay unused. Requests are of whole 4 KiB pages.
+//! **Where.** The span is cut into three application storage units (ASU), one behind the other, of
+//! 45, 45 and 10 % of it, to the block. Each begins at a multiple of 64 KiB, so that leaves and
+//! runs lie on tracks and strips of a cache or an array; at most 1.25 MiB at the end of the span
+//! stay unused. Requests are of whole 4 KiB pages.
 //!
-//! **How much.** The unit of load is the business scaling unit (BSU) of 50 requests a second. It is eight streams, each with a place of its
-//! own, and more load is more of them and nothing else. So `bsu` is a whole number: part of one would be another load, not less of this.
+//! **How much.** The unit of load is the business scaling unit (BSU) of 50 requests a second. It is
+//! eight streams, each with a place of its own, and more load is more of them and nothing else. So
+//! `bsu` is a whole number: part of one would be another load, not less of this.
 //!
 //! | Stream | Share | Reads | Size | Pattern | Where in its ASU |
 //! |---|---|---|---|---|---|
@@ -21,32 +24,44 @@
 //! | 2-3 | 3.5 % | 100 % | mixed | runs | begin in 20 to 60 %, a tenth long |
 //! | 3-1 | 28.1 % | 0 % | mixed | runs | begin in 0 to 70 %, three tenths long |
 //!
-//! Mixed sizes are 4, 8, 16, 32 and 64 KiB with 40, 24, 20, 8 and 8 %. The walk is told in `spc1/walk.rs`. That makes 28.9 % random reads,
-//! 32.5 % random writes, 10.5 % sequential reads, 28.1 % sequential writes, 8 KB each on average.
+//! Mixed sizes are 4, 8, 16, 32 and 64 KiB with 40, 24, 20, 8 and 8 %. The walk is told in
+//! `spc1/walk.rs`. That makes 28.9 % random reads, 32.5 % random writes, 10.5 % sequential reads,
+//! 28.1 % sequential writes, 8 KB each on average.
 //!
-//! **When.** Each stream's gaps are exponentially distributed, whatever the drive does, rounded to the nanosecond. Each has random numbers of
-//! its own, so that the first n BSUs ask the same under any load, but for which page of a leaf it is where they share counts with others.
+//! **When.** Each stream's gaps are exponentially distributed, whatever the drive does, rounded to
+//! the nanosecond. Each has random numbers of its own, so that the first n BSUs ask the same under
+//! any load, but for which page of a leaf it is where they share counts with others.
 //!
-//! **Who.** A request's stream is one of the eight, and results tell them apart; with `streams=each` it is one of 8 for each BSU.
+//! **Who.** A request's stream is one of the eight, and results tell them apart; with
+//! `streams=each` it is one of 8 for each BSU.
 //!
-//! Sources: the streams, their intensities and the walk are those of the open implementation by Daniel and Faith (A portable, open-source
-//! implementation of the SPC-1 workload, IISWC 2005; github.com/lpabon/spc1, version 1.4), read for its constants. The shares agree with those in Gill
-//! and Modha, SARC, USENIX 2005, and Gill and Bathen, AMP, FAST 2007; the intensities with published full disclosure reports. For the
-//! walk see McNutt, The Fractal Structure of Data Reference, 2000. What differs from the open implementation:
+//! Sources: the streams, their intensities and the walk are those of the open implementation by
+//! Daniel and Faith (A portable, open-source implementation of the SPC-1 workload, IISWC 2005;
+//! github.com/lpabon/spc1, version 1.4), read for its constants. The shares agree with those in
+//! Gill and Modha, SARC, USENIX 2005, and Gill and Bathen, AMP, FAST 2007; the intensities with
+//! published full disclosure reports. For the walk see McNutt, The Fractal Structure of Data
+//! Reference, 2000. What differs from the open implementation:
 //!
-//! - A leaf's reads are counted by its address in both walks. Classic counts them by the place in the walker's tree there, so that
-//!   walkers share counts of leaves that they do not share; `counts=tree` does so.
-//! - The first run of a stream begins somewhere inside it, as if the load had gone on for long: a run takes hours on a large volume, and
-//!   else all streams would begin theirs at once. With `walk=classic` runs begin and end at multiples of 64 KiB, as there.
-//! - Regions of a walk begin and end with whole leaves; there a tree could begin up to seven pages before its region.
-//! - Places and times have 64 bits, and draws are uniform to 2^-64; there places end at 8 TiB, a clock of 0.1 ms turns over within days, and
-//!   draws are remainders of 31 bits.
-//! - Stream 2-1 asks for any page in both walks; there it asks for even ones if the walk is not classic.
-//! - A volume that is too small for the walk is refused; there it is inflated, and addresses are divided by a factor afterwards.
-//! - The third walk of that implementation, a proposal for a version 2 that steps out of its region and tries again, is left out.
+//! - A leaf's reads are counted by its address in both walks. Classic counts them by the place in
+//!   the walker's tree there, so that walkers share counts of leaves that they do not share;
+//!   `counts=tree` does so.
+//! - The first run of a stream begins somewhere inside it, as if the load had gone on for long: a
+//!   run takes hours on a large volume, and else all streams would begin theirs at once. With
+//!   `walk=classic` runs begin and end at multiples of 64 KiB, as there.
+//! - Regions of a walk begin and end with whole leaves; there a tree could begin up to seven pages
+//!   before its region.
+//! - Places and times have 64 bits, and draws are uniform to 2^-64; there places end at 8 TiB, a
+//!   clock of 0.1 ms turns over within days, and draws are remainders of 31 bits.
+//! - Stream 2-1 asks for any page in both walks; there it asks for even ones if the walk is not
+//!   classic.
+//! - A volume that is too small for the walk is refused; there it is inflated, and addresses are
+//!   divided by a factor afterwards.
+//! - The third walk of that implementation, a proposal for a version 2 that steps out of its region
+//!   and tries again, is left out.
 //!
-//! A request costs O(log BSUs), for the heap that says which stream is next, and about five draws; nothing is allocated. Memory is a
-//! byte for each leaf and context, 2 MB for a terabyte, and some 120 bytes a stream.
+//! A request costs O(log BSUs), for the heap that says which stream is next, and about five draws;
+//! nothing is allocated. Memory is a byte for each leaf and context, 2 MB for a terabyte, and some
+//! 120 bytes a stream.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -223,7 +238,8 @@ fn asus(span_pages: u64) -> [Range<u64>; 3] {
     })
 }
 
-/// How places come back, by what reads of a leaf are counted, and how requests name who asks: the defaults come first.
+/// How places come back, by what reads of a leaf are counted, and how requests name who asks: the
+/// defaults come first.
 const WALKS: &[&str] = &["classic", "fixed"];
 const COUNTS: &[&str] = &["address", "tree"];
 const STREAM_WORDS: &[&str] = &["kinds", "each"];

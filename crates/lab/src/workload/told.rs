@@ -1,11 +1,12 @@
 //! The response times that a trace tells, and those of the model for the same requests.
 //!
-//! A replay at the recorded speed gives the model the same requests at the same times as the traced drive had. If the trace tells
-//! their latencies, the distance between the two distributions shows how far the model is from that drive. A closed loop,
-//! or another speed, is another load: then no traced times are shown. Some tracers see a request only when it is issued to the
-//! drive. They give that instant as its arrival, so the response time of the replay begins at the same instant as theirs.
-//! Requests of which the trace tells no time, and requests that failed in the model, are left out of both distributions: how long it
-//! takes to fail is no response time of a drive.
+//! A replay at the recorded speed gives the model the same requests at the same times as the traced
+//! drive had. If the trace tells their latencies, the distance between the two distributions shows
+//! how far the model is from that drive. A closed loop, or another speed, is another load: then no
+//! traced times are shown. Some tracers see a request only when it is issued to the drive. They
+//! give that instant as its arrival, so the response time of the replay begins at the same instant
+//! as theirs. Requests of which the trace tells no time, and requests that failed in the model, are
+//! left out of both distributions: how long it takes to fail is no response time of a drive.
 
 use nearslot_core::metrics::Histogram;
 use nearslot_core::op::Op;
@@ -23,8 +24,8 @@ pub struct Told {
     pub(crate) writes: Histogram,
     /// Answered requests that it does not tell.
     pub(crate) untold: u64,
-    /// What it tells of requests that wait for their answer, by number. It has none that are untold, so a trace that tells nothing
-    /// costs nothing.
+    /// What it tells of requests that wait for their answer, by number. It has none that are
+    /// untold, so a trace that tells nothing costs nothing.
     waiting: NumberMap<u64, Duration>,
     /// Response times of the model, of the requests that it tells.
     pub(crate) simulated: Histogram,

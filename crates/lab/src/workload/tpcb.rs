@@ -1,12 +1,17 @@
 //! Transactions like those of TPC-B above a journal, whose log may skip.
 //!
-//! Each client changes an account, a teller, its branch and the history, and waits until that is committed. The journal is that of ext3: a descriptor with the
-//! changed pages, a wait, and a commit block, synchronously; who comes meanwhile goes with the next commit. Pages go home later, or, with `data=ordered`, before each commit. The journal lies on a drive of its own or beside the tables, and
-//! writes where its blocks have their places (`skip=none`), where a measured table says that it is quickest (`profile`), where the drive finds it quickest among all that is
-//! free (`ranges`), or not at all (`null`).
+//! Each client changes an account, a teller, its branch and the history, and waits until that is
+//! committed. The journal is that of ext3: a descriptor with the changed pages, a wait, and a
+//! commit block, synchronously; who comes meanwhile goes with the next commit. Pages go home later,
+//! or, with `data=ordered`, before each commit. The journal lies on a drive of its own or beside
+//! the tables, and writes where its blocks have their places (`skip=none`), where a measured table
+//! says that it is quickest (`profile`), where the drive finds it quickest among all that is free
+//! (`ranges`), or not at all (`null`).
 //!
-//! This is the load of the case study of range writes: Anand and others, "Avoiding file system micromanagement with range writes", OSDI 2008, section 6. Neither its benchmark's size
-//! nor its times are published, so all of that is a setting. It is no TPC-B result. The parts lie in `workload/tpcb/`, the log that skips in `skiplog`.
+//! This is the load of the case study of range writes: Anand and others, "Avoiding file system
+//! micromanagement with range writes", OSDI 2008, section 6. Neither its benchmark's size nor its
+//! times are published, so all of that is a setting. It is no TPC-B result. The parts lie in
+//! `workload/tpcb/`, the log that skips in `skiplog`.
 
 use std::sync::Arc;
 
@@ -232,7 +237,8 @@ fn check_read(knobs: &Knobs, below: &Below<'_>) -> Result<(), ConfigError> {
     )
 }
 
-/// Where the region of the journal lies, in blocks, and the slots that it has room for; where the tables begin.
+/// Where the region of the journal lies, in blocks, and the slots that it has room for; where the
+/// tables begin.
 struct Layout {
     first: u64,
     slots: u64,
@@ -264,7 +270,8 @@ fn layout(knobs: &Knobs, env: &LoadEnv<'_>, below: &Below<'_>) -> Result<Layout,
     }
     let drive = below.blueprint.capacity().0;
     let end = if own { drive } else { env.capacity.0 };
-    // The same for all ways, so that tables lie where they lie; slots at multiples of their length, as offers are.
+    // The same for all ways, so that tables lie where they lie; slots at multiples of their length,
+    // as offers are.
     let blocks = knobs.integer(BLOCKS.name);
     let slots = libm::floor(blocks as f64 * knobs.number(SPACE.name)) as u64;
     let at = knobs.integer(AT.name);
@@ -354,7 +361,8 @@ fn machine(knobs: &Knobs, env: &LoadEnv<'_>) -> Result<Machine, ConfigError> {
         tables,
     } = layout(knobs, env, &below)?;
     let (clients, blocks) = (knobs.integer(CLIENTS.name), knobs.integer(BLOCKS.name));
-    // All pages of a commit may differ, and a quarter of the ring is free when it begins to be short.
+    // All pages of a commit may differ, and a quarter of the ring is free when it begins to be
+    // short.
     if (4 * clients + 2) * 4 > blocks {
         let allowed = format!(
             "at least {}, four commits of all clients",

@@ -1,4 +1,5 @@
-//! What is said of a volume that is to survive power cuts, over drives of which nobody knows what those leave.
+//! What is said of a volume that is to survive power cuts, over drives of which nobody knows what
+//! those leave.
 
 use nearslot_lab::grid;
 use nearslot_lab::run::{Wanted, compare};

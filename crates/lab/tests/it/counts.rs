@@ -1,4 +1,5 @@
-//! What parts count is told of the requests whose times are told; what is there at the end, of the whole run.
+//! What parts count is told of the requests whose times are told; what is there at the end, of the
+//! whole run.
 
 use nearslot_lab::grid;
 use nearslot_lab::outcome::Run;
@@ -8,7 +9,8 @@ use nearslot_lab::sim::Control;
 
 const REQUESTS: u64 = 4_000;
 
-/// Reads and writes by one who waits for each answer, so that none of the warm-up is under way where it ends.
+/// Reads and writes by one who waits for each answer, so that none of the warm-up is under way
+/// where it ends.
 fn run(warmup: &str) -> Run {
     let workload = format!("iometer:depth=1:read_share=0.7:span=0.001:requests={REQUESTS}");
     let mut base = Scenario::over(Load::Workload(workload.parse().unwrap()));

@@ -1,4 +1,5 @@
-//! The file system over whole stacks: what goes where, that all of it is written, and that drives which fail end a run all the same.
+//! The file system over whole stacks: what goes where, that all of it is written, and that drives
+//! which fail end a run all the same.
 
 use std::collections::BTreeSet;
 
@@ -183,7 +184,8 @@ fn a_drive_that_is_gone_or_has_bad_blocks_ends_a_run() {
     }
 }
 
-/// Cells of a full volume and a small cache in which a log once gave up, though there were segments to clean.
+/// Cells of a full volume and a small cache in which a log once gave up, though there were segments
+/// to clean.
 #[test]
 fn a_log_that_is_nearly_full_does_not_give_up() {
     for (offer, seed) in [("none", 2), ("free", 2), ("free", 5)] {
@@ -223,7 +225,8 @@ fn a_log_that_gave_up_is_told() {
     );
 }
 
-/// Blocks whose write failed are not written again: how soon a run was over that left them out is no time to be held against others.
+/// Blocks whose write failed are not written again: how soon a run was over that left them out is
+/// no time to be held against others.
 #[test]
 fn a_file_system_whose_writes_failed_is_not_done_and_written() {
     let text = format!(
@@ -304,7 +307,8 @@ fn a_volume_that_is_full_refuses_what_it_has_no_room_for() {
 
 #[test]
 fn writes_that_others_have_left_nothing_wait_until_another_has_landed() {
-    // Runs of 25 blocks are rare, and all that wait want the same ones: answered at once, they would be made again at the same instant for ever.
+    // Runs of 25 blocks are rare, and all that wait want the same ones: answered at once, they
+    // would be made again at the same instant for ever.
     let load =
         "offer=group:files=60:size_kib=100:group_blocks=1024:volume_mib=80:fill=0.3:processes=5";
     let run = run("sata-tlc-500gb", "sched = 'fcfs'", load);
@@ -339,7 +343,8 @@ fn the_headline_says_when_everything_was_written() {
     );
 }
 
-/// All is dirty at once and goes one by one, so a block waits for half of the time on average; inodes and bitmaps are dirty again and again, and for shorter.
+/// All is dirty at once and goes one by one, so a block waits for half of the time on average;
+/// inodes and bitmaps are dirty again and again, and for shorter.
 #[test]
 fn blocks_wait_from_when_they_are_dirty_until_they_are_written() {
     let load = "files=400:depth=1:group_blocks=1024";
@@ -348,7 +353,8 @@ fn blocks_wait_from_when_they_are_dirty_until_they_are_written() {
     assert!((0.4..0.6).contains(&share), "{share}");
 }
 
-/// A log that is overwritten again and again is cleaned, reads what it cleans, and has all on the medium at the end.
+/// A log that is overwritten again and again is cleaned, reads what it cleans, and has all on the
+/// medium at the end.
 #[test]
 fn a_log_is_cleaned_where_it_is_overwritten() {
     for offer in LOGS {

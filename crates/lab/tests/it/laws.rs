@@ -1,8 +1,9 @@
 //! What queueing theory knows must come out of the virtual loop, whatever the parts.
 //!
-//! Identities (Little's law, utilisation, the closed loop) hold to the nanosecond. Mean waits of M/D/1 and M/G/1
-//! follow the formula of Pollaczek and Khinchine (Kleinrock, Queueing Systems, volume 1, 1975, section 5.6) within
-//! three standard errors of 64 batch means, which are required to be small: a wait that is 5 % wrong fails.
+//! Identities (Little's law, utilisation, the closed loop) hold to the nanosecond. Mean waits of
+//! M/D/1 and M/G/1 follow the formula of Pollaczek and Khinchine (Kleinrock, Queueing Systems,
+//! volume 1, 1975, section 5.6) within three standard errors of 64 batch means, which are required
+//! to be small: a wait that is 5 % wrong fails.
 
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
 use nearslot_core::contract::{Blueprint, Drive, Placement, Scheduler};

@@ -1,5 +1,5 @@
-//! All suites of the lab in one program, since each further one would be linked, and run, by itself. What counts allocations is
-//! apart (`allocations.rs`).
+//! All suites of the lab in one program, since each further one would be linked, and run, by
+//! itself. What counts allocations is apart (`allocations.rs`).
 
 #![allow(
     clippy::float_cmp,

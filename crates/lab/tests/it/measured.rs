@@ -1,5 +1,6 @@
-//! The complete model against drives that were measured: the first rows of the reference's `measured.csv`, which ship
-//! in `data/measured`; terms in `ORIGIN.md` there. The full tables are tried by `validate.rs`.
+//! The complete model against drives that were measured: the first rows of the reference's
+//! `measured.csv`, which ship in `data/measured`; terms in `ORIGIN.md` there. The full tables are
+//! tried by `validate.rs`.
 
 use std::path::Path;
 
@@ -39,12 +40,14 @@ fn the_c2247a_needs_the_rate_of_its_bus_and_answers_as_measured() {
         .fitted_read_ms_per_block
         .zip(found.fitted_write_ms_per_block)
         .unwrap();
-    // Published elsewhere: 0.1701 and 0.18686. The whole table gives 0.169 and 0.178, these rows a bit less.
+    // Published elsewhere: 0.1701 and 0.18686. The whole table gives 0.169 and 0.178, these rows a
+    // bit less.
     assert!((read - 0.1701).abs() < 0.006, "{read}");
     assert!((write - 0.187).abs() < 0.03, "{write}");
 }
 
-/// A drive calibrated from measured times, what they do not tell from the catalog's drive of that name.
+/// A drive calibrated from measured times, what they do not tell from the catalog's drive of that
+/// name.
 fn calibrated(file: &Path, base: &str) -> Calibration {
     let mut reader = nearslot_trace::open(&[file.to_owned()], &OpenOptions::default()).unwrap();
     let samples = calibrate::read(&mut reader).unwrap();
@@ -63,7 +66,8 @@ fn rpm(found: &Calibration) -> f64 {
     table["rpm"].as_float().unwrap()
 }
 
-/// The speed from a spread of latencies is one that disks are built for; the Cheetah's own is half a percent above.
+/// The speed from a spread of latencies is one that disks are built for; the Cheetah's own is half
+/// a percent above.
 fn is_calibrated(folder: &Path, worst_share: f64) {
     for (drive, base, expected) in [
         ("cheetah", "seagate-cheetah-9lp", 10_000.0),

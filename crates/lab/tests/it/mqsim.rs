@@ -1,15 +1,20 @@
-//! `ssd` against MQSim: 66 runs of three small drives, whose parameters and results ship in `data/mqsim`; origin and terms in `README.md` there.
+//! `ssd` against MQSim: 66 runs of three small drives, whose parameters and results ship in
+//! `data/mqsim`; origin and terms in `README.md` there.
 //!
-//! Mean response and pages programmed may differ by [`WITHIN`]; all runs are within. Parameters are those of `configs.csv`, and five that it does
-//! not have: what a command takes beyond chips, channel and link (0.5 us a read, 0.4 us a write), which single commands tell; the
-//! memory behind the write cache, whose 200 MB/s follow from 21 us for a write of 4 KiB; how many pages leave the write cache at a time, which
-//! was fitted ([`AT_ONCE`]); and when collection goes before the host ([`STOPS_BELOW`]).
+//! Mean response and pages programmed may differ by [`WITHIN`]; all runs are within. Parameters are
+//! those of `configs.csv`, and five that it does not have: what a command takes beyond chips,
+//! channel and link (0.5 us a read, 0.4 us a write), which single commands tell; the memory behind
+//! the write cache, whose 200 MB/s follow from 21 us for a write of 4 KiB; how many pages leave the
+//! write cache at a time, which was fitted ([`AT_ONCE`]); and when collection goes before the host
+//! ([`STOPS_BELOW`]).
 //!
-//! What MQSim does otherwise than its parameters say, by its source at that commit: `GC_Hard_Threshold` decides nothing, as a plane stops
-//! taking writes below ten free blocks, a number that no parameter has; a pending write never stops an erase, though there is a
-//! parameter for it (a `switch` falls through to `default`); writes that wait for free blocks are kept in order of their
-//! addresses in memory, so that one may starve (the 5.2 s of the table). `Preemptible_GC_Enabled = false` should let collection go before the
-//! host from its begin; with that, the two runs that collect would take 2.5 and 1.25 times as long here as they do there.
+//! What MQSim does otherwise than its parameters say, by its source at that commit:
+//! `GC_Hard_Threshold` decides nothing, as a plane stops taking writes below ten free blocks, a
+//! number that no parameter has; a pending write never stops an erase, though there is a parameter
+//! for it (a `switch` falls through to `default`); writes that wait for free blocks are kept in
+//! order of their addresses in memory, so that one may starve (the 5.2 s of the table).
+//! `Preemptible_GC_Enabled = false` should let collection go before the host from its begin; with
+//! that, the two runs that collect would take 2.5 and 1.25 times as long here as they do there.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -26,10 +31,12 @@ use nearslot_core::units::{Blocks, Instant, Pba};
 /// How much a mean response, and the pages programmed, may differ.
 const WITHIN: f64 = 0.10;
 
-/// Pages that leave the write cache at a time: the one number that is fitted, to the eight runs that fill the cache.
+/// Pages that leave the write cache at a time: the one number that is fitted, to the eight runs
+/// that fill the cache.
 const AT_ONCE: u32 = 24;
 
-/// A plane of MQSim takes no writes below so many free blocks. It has taken the two that it writes next out of them before, and we have not.
+/// A plane of MQSim takes no writes below so many free blocks. It has taken the two that it writes
+/// next out of them before, and we have not.
 const STOPS_BELOW: f64 = 10.0 + 2.0;
 
 /// A row of a table with a header, by name.

@@ -1,4 +1,5 @@
-//! Which parts ask an oracle: one that nobody asks is refused, so the cards must say rightly who does.
+//! Which parts ask an oracle: one that nobody asks is refused, so the cards must say rightly who
+//! does.
 
 use nearslot_core::{place, sched};
 use nearslot_lab::grid;
@@ -6,7 +7,8 @@ use nearslot_lab::run::{Wanted, compare};
 use nearslot_lab::scenario::{Load, Scenario};
 use nearslot_lab::sim::Control;
 
-/// Whether results are the same whatever the oracle says, with these parts and so many requests at a time.
+/// Whether results are the same whatever the oracle says, with these parts and so many requests at
+/// a time.
 fn is_blind(sched: &str, place: &str, depth: &str) -> bool {
     let mut base = Scenario::over(Load::Workload("iometer".parse().unwrap()));
     let settings = [
@@ -74,7 +76,8 @@ fn an_oracle_that_errs_about_an_arm_is_refused_where_there_is_none() {
     assert!(refused("null", &["oracle=exact,noisy"]).is_some());
 }
 
-/// A host that goes by block numbers does so over flash, too, where no place is nearer than another: it makes those wait that are far away.
+/// A host that goes by block numbers does so over flash, too, where no place is nearer than
+/// another: it makes those wait that are far away.
 #[test]
 fn distance_has_an_effect_without_an_arm() {
     let mut base = Scenario::over(Load::Workload(

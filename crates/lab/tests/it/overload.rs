@@ -68,7 +68,8 @@ fn whoever_says_so_gets_it_simulated() {
     assert_eq!(results.runs[0].requests, 100_000);
 }
 
-/// Where a load is about as much as the drives can do, its busiest tenth is more than that, and nothing new.
+/// Where a load is about as much as the drives can do, its busiest tenth is more than that, and
+/// nothing new.
 #[test]
 fn of_a_load_that_may_be_too_much_no_part_is_told() {
     let light = simulated("poisson:rate_rps=20:requests=2000");
@@ -164,7 +165,8 @@ fn the_ability_is_that_of_a_long_closed_loop() {
     }
 }
 
-/// The loop that finds it out would meet them within its first seconds, and a drive that is gone answers fast.
+/// The loop that finds it out would meet them within its first seconds, and a drive that is gone
+/// answers fast.
 #[test]
 fn what_can_be_done_knows_nothing_of_faults_that_begin_later() {
     let ability = |faults: &str| with_faults(faults, &[]).runs[0].demand.unwrap().ability_rps;
@@ -191,7 +193,8 @@ fn a_long_load_is_refused_from_twice_what_the_drive_can_do_on() {
     assert!(constant(19_000, 100_000).is_ok());
 }
 
-/// A part of a trace: from this second on for so many, so many reads of 4 KiB a second, one behind the other or anywhere.
+/// A part of a trace: from this second on for so many, so many reads of 4 KiB a second, one behind
+/// the other or anywhere.
 struct Part {
     from_s: u64,
     lasts_s: u64,
@@ -261,8 +264,8 @@ fn replayed(requests: &[(u64, u64)], drive: &str, settings: &[(&str, &str)]) -> 
     .unwrap()
 }
 
-/// Half a minute with 2.3 times what a volume of 100 requests a second can do, within hours in which it does one a second: the queue
-/// grows by 130 requests a second, and drains by 99.
+/// Half a minute with 2.3 times what a volume of 100 requests a second can do, within hours in
+/// which it does one a second: the queue grows by 130 requests a second, and drains by 99.
 #[test]
 fn a_burst_that_overloads_is_told_though_the_load_is_light_on_the_whole() {
     let burst = |lasts_s, rate| Part {
@@ -369,8 +372,8 @@ fn a_burst_before_what_is_measured_is_not_told() {
     assert_eq!([told("0"), told("9000")], [1, 0]);
 }
 
-/// A disk reads neighbouring blocks much faster than others. What it can do with a burst is what it can do with requests like those
-/// of the burst.
+/// A disk reads neighbouring blocks much faster than others. What it can do with a burst is what it
+/// can do with requests like those of the burst.
 #[test]
 fn a_burst_is_held_against_what_the_drive_can_do_with_its_own_requests() {
     let burst = |from_s, rate, in_a_row| Part {
@@ -392,7 +395,8 @@ fn a_burst_is_held_against_what_the_drive_can_do_with_its_own_requests() {
     assert!(warning.text.contains("from 83 min 20 s after"), "{warning}");
 }
 
-/// A database and a build, fifty and thirty times slower than they were: what comes unevenly is not yet a burst that overloads.
+/// A database and a build, fifty and thirty times slower than they were: what comes unevenly is not
+/// yet a burst that overloads.
 #[test]
 fn an_uneven_load_that_is_served_in_time_is_not_told() {
     let demo = concat!(
@@ -456,7 +460,8 @@ fn a_mirror_that_copies_in_spare_time_is_not_saturated() {
     assert!(saturated);
 }
 
-/// Flash has some command to carry out nearly all the time and can do ten times as much; a disk that goes to what is near does so in its queue.
+/// Flash has some command to carry out nearly all the time and can do ten times as much; a disk
+/// that goes to what is near does so in its queue.
 #[test]
 fn drives_that_can_do_far_more_are_busy_and_not_saturated() {
     let run = |drive: &str, rate: u64| {
@@ -508,7 +513,8 @@ fn a_queue_that_grows_only_once_a_fault_has_begun_is_told() {
     }
 }
 
-/// Every second request is a flush, which waits in no queue: what is foreseen and what is measured count reads and writes alone.
+/// Every second request is a flush, which waits in no queue: what is foreseen and what is measured
+/// count reads and writes alone.
 #[test]
 fn flushes_are_in_neither_growth() {
     let mut rows = String::from("time_us,lba,blocks,op\n");

@@ -70,7 +70,8 @@ fn what_continues_is_served_in_fewer_commands() {
     assert!(gain > 2.0, "{gain}");
     let spared = |run: &Run| run.measure("merge", "spared_commands");
     assert_eq!(spared(&apart), None);
-    // Nine in ten continue the one before; those that start at once and those that find nothing to join do not count.
+    // Nine in ten continue the one before; those that start at once and those that find nothing to
+    // join do not count.
     let spared = spared(&merged).unwrap().value();
     assert!((2_000.0..3_600.0).contains(&spared), "{spared}");
 }

@@ -1,5 +1,5 @@
-//! What the page draws of a run is what its drive did: every recorded command beside the completions that a plain
-//! observer of the same run sees.
+//! What the page draws of a run is what its drive did: every recorded command beside the
+//! completions that a plain observer of the same run sees.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! What coming back after a power cut costs: within what the drive's platters and arm allow, and nothing where nothing is kept.
+//! What coming back after a power cut costs: within what the drive's platters and arm allow, and
+//! nothing where nothing is kept.
 
 use nearslot_core::config::{DriveConfig, PartConfig};
 use nearslot_core::drive;
@@ -105,7 +106,8 @@ fn a_log_is_read_as_fast_as_the_platter_turns() {
     assert!(cost.seconds < least * 2.0, "{least}: {cost:?}");
 }
 
-/// At home on the drive, the log is read as far as it may reach, and so are the control blocks before it.
+/// At home on the drive, the log is read as far as it may reach, and so are the control blocks
+/// before it.
 #[test]
 fn a_log_without_nvram_is_read_as_far_as_it_may_reach() {
     let cost = recovery("eager:map=log:home=drive", 4_000).unwrap();
@@ -132,7 +134,8 @@ fn a_walk_reads_sector_by_sector() {
 
 #[test]
 fn a_scan_reads_whole_tracks() {
-    // When the last request is answered, copies are still delayed, and a map sector that tells of one is under way.
+    // When the last request is answered, copies are still delayed, and a map sector that tells of
+    // one is under way.
     let place = "ew_array:dm=2:dd=2:map=virtual_log";
     let cost = recovery(place, 1_000).unwrap();
     assert_possible(&cost);

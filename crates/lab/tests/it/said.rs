@@ -1,4 +1,5 @@
-//! What is said beside the numbers of a run: that its array was degraded, that its scheduler had nothing to decide on, that its cache cut reads.
+//! What is said beside the numbers of a run: that its array was degraded, that its scheduler had
+//! nothing to decide on, that its cache cut reads.
 
 use nearslot_lab::grid::{self, Vary};
 use nearslot_lab::load::LoadedTrace;
@@ -29,7 +30,8 @@ fn told(results: &Results, kind: WarningKind) -> Vec<&str> {
     those.map(|warning| warning.text.as_str()).collect()
 }
 
-/// The texts of one kind of warning of an array with a placement, on whose drives something goes wrong.
+/// The texts of one kind of warning of an array with a placement, on whose drives something goes
+/// wrong.
 fn faulty(workload: &str, place: &str, faults: &str, kind: WarningKind) -> Vec<String> {
     let faults = format!("injected:{faults}");
     let settings = [("drive", DRIVE), ("place", place), ("faults", &faults)];
@@ -89,7 +91,8 @@ fn an_array_without_a_drive_is_told() {
     }
 }
 
-/// A spare was too slow for as long as it was rebuilt: up to the end, or until another drive of the array went or it went itself.
+/// A spare was too slow for as long as it was rebuilt: up to the end, or until another drive of the
+/// array went or it went itself.
 #[test]
 fn a_rebuild_that_is_too_slow_is_told_however_it_ends() {
     let workload = "iometer:requests=600:depth=4";
@@ -109,7 +112,8 @@ fn a_rebuild_that_is_too_slow_is_told_however_it_ends() {
     }
 }
 
-/// Those that went first are told first, each with the part of what was measured that lacked it; one that nobody noticed is not told.
+/// Those that went first are told first, each with the part of what was measured that lacked it;
+/// one that nobody noticed is not told.
 #[test]
 fn several_drives_that_are_gone_are_told_in_their_order() {
     let texts = degraded(
@@ -160,7 +164,8 @@ fn several_drives_that_are_gone_are_told_in_their_order() {
     assert!(of(near, "mirror:disks=4", "gone_at_s=0.1:gone_drive=3").is_empty());
 }
 
-/// Each place of an array by itself: the drive that had it last, and what became of the spares that took it.
+/// Each place of an array by itself: the drive that had it last, and what became of the spares that
+/// took it.
 #[test]
 fn a_place_whose_spare_went_too_is_told_by_the_drive_that_it_lacks() {
     let two = |place: &str, second: &str| {
@@ -284,7 +289,8 @@ fn where_no_fault_happened_all_are_told_in_one() {
     assert_eq!(none("timeout_share=0.000001"), [rare]);
 }
 
-/// A drive of which nothing is asked any more is slow in vain; one that would be slow after the end is told as that.
+/// A drive of which nothing is asked any more is slow in vain; one that would be slow after the end
+/// is told as that.
 #[test]
 fn a_drive_that_was_slow_only_when_nothing_was_asked_of_it_is_told() {
     let load = "iometer:requests=30:span=0.001";
@@ -393,7 +399,8 @@ fn a_load_that_needed_no_request_has_a_result() {
     }
 }
 
-/// The number of a request that others always pass by: of the first ones, but not the one that finds the drive idle.
+/// The number of a request that others always pass by: of the first ones, but not the one that
+/// finds the drive idle.
 const FAR: u64 = 5;
 
 /// Reads of a trace, all at the front but for one of the first, at the back.
@@ -413,7 +420,8 @@ fn with_one_far() -> (tempfile::TempDir, std::path::PathBuf) {
     (folder, path)
 }
 
-/// The one far away is served when nothing else is left. It came in the warm-up, so no number tells it.
+/// The one far away is served when nothing else is left. It came in the warm-up, so no number tells
+/// it.
 #[test]
 fn who_starves_in_the_warm_up_is_told() {
     let (_folder, path) = with_one_far();
@@ -452,7 +460,8 @@ fn who_starves_in_the_warm_up_is_told() {
     );
 }
 
-/// A mirror has to read the rest of a chunk where not all of its copies have the newest data, and its writes of one chunk follow each other. Of whole chunks there is no rest.
+/// A mirror has to read the rest of a chunk where not all of its copies have the newest data, and
+/// its writes of one chunk follow each other. Of whole chunks there is no rest.
 #[test]
 fn writes_of_parts_of_chunks_are_told() {
     let told_of = |place: &str, load: &str| {

@@ -1,8 +1,11 @@
-//! The load like that of SPC-1 against what is known of it: shares, rates, sizes, places, times, and how often a plain cache hits.
+//! The load like that of SPC-1 against what is known of it: shares, rates, sizes, places, times,
+//! and how often a plain cache hits.
 //!
-//! Tolerances are those of an acceptance test over eight million requests. Over the million here the narrowest of them, that of the mean
-//! size, is 3.5 standard errors, most are more than 5. An intensity may be off by 1 % or by 3 standard errors, whichever is more.
-//! `NEARSLOT_SPC1_REQUESTS=8000000` has as many, the whole curve of a cache's hits, and eight times its scale.
+//! Tolerances are those of an acceptance test over eight million requests. Over the million here
+//! the narrowest of them, that of the mean size, is 3.5 standard errors, most are more than 5. An
+//! intensity may be off by 1 % or by 3 standard errors, whichever is more.
+//! `NEARSLOT_SPC1_REQUESTS=8000000` has as many, the whole curve of a cache's hits, and eight times
+//! its scale.
 
 use nearslot_core::config::PartConfig;
 use nearslot_core::contract::Cache;
@@ -25,7 +28,8 @@ const WALKS: [usize; 3] = [1, 3, 5];
 const RUNS: [usize; 3] = [2, 6, 7];
 const PAGE_BLOCKS: u64 = 8;
 const MIB_PAGES: u64 = 256;
-/// Pages of a volume that is cut into 45, 45 and 10 % at multiples of 64 KiB without a rest: 12.2 GiB.
+/// Pages of a volume that is cut into 45, 45 and 10 % at multiples of 64 KiB without a rest: 12.2
+/// GiB.
 const PAGES: u64 = 20 * 160 * 1_000;
 
 /// Requests that are asked for instead of the usual million.
@@ -174,7 +178,8 @@ fn streams_mix_as_the_benchmark_has_them() {
     }
 }
 
-/// The Kolmogorov-Smirnov statistic of values that should be spread as `below` says, which is the share at or below a value, times the root of their number.
+/// The Kolmogorov-Smirnov statistic of values that should be spread as `below` says, which is the
+/// share at or below a value, times the root of their number.
 fn kolmogorov_smirnov(mut values: Vec<f64>, below: impl Fn(f64) -> f64) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     let count = values.len() as f64;
@@ -224,7 +229,8 @@ fn times_are_in_nanoseconds_and_in_order_and_numbers_follow_each_other() {
 
 #[test]
 fn each_stream_keeps_to_its_part_of_its_unit() {
-    // First page and number of pages, in percent of the unit that begins at so many percent of the volume and has so many.
+    // First page and number of pages, in percent of the unit that begins at so many percent of the
+    // volume and has so many.
     let parts: [(u64, u64, [u64; 2]); 8] = [
         (0, 45, [0, 100]),
         (0, 45, [15, 20]),
@@ -474,8 +480,8 @@ fn results_tell_the_eight_streams_apart() {
     assert_eq!((&*each[0], &*each[15]), ("1-1 of BSU 1", "3-1 of BSU 2"));
 }
 
-/// Which share of the reads of the five random streams a plain cache answers that keeps what was asked for last of these streams, reads and
-/// writes; the second half is counted.
+/// Which share of the reads of the five random streams a plain cache answers that keeps what was
+/// asked for last of these streams, reads and writes; the second half is counted.
 fn hit_share(ratio: u64, cache_mib: u64, line_pages: u64, requested: u64, settings: &str) -> f64 {
     let cache_pages = cache_mib * MIB_PAGES;
     let pages = ratio * cache_pages;
@@ -499,10 +505,12 @@ fn hit_share(ratio: u64, cache_mib: u64, line_pages: u64, requested: u64, settin
     hits as f64 / reads as f64
 }
 
-/// What a cache hits by its size: how many times as large the volume is, and the share of a cache of pages and of one of tracks of 32 KiB.
+/// What a cache hits by its size: how many times as large the volume is, and the share of a cache
+/// of pages and of one of tracks of 32 KiB.
 ///
-/// The shares are those of an independent implementation. It counted reads of a leaf by their place in a walker's tree, which a cache of tracks
-/// hardly sees; in one of pages, writes that go ahead of reads hit more if the count is by address: 0.21 and not 0.18 at a hundredth.
+/// The shares are those of an independent implementation. It counted reads of a leaf by their place
+/// in a walker's tree, which a cache of tracks hardly sees; in one of pages, writes that go ahead
+/// of reads hit more if the count is by address: 0.21 and not 0.18 at a hundredth.
 const CURVE: [(u64, f64, f64); 8] = [
     (5, 0.94, 0.94),
     (10, 0.91, 0.91),
@@ -531,7 +539,8 @@ fn hits_as_known(line_pages: u64, settings: &str) {
     }
 }
 
-/// Requests that fill a cache so small beside the volume, for the ratios that are held against the curve in every test.
+/// Requests that fill a cache so small beside the volume, for the ratios that are held against the
+/// curve in every test.
 fn requested(ratio: u64) -> Option<u64> {
     let few = match ratio {
         5 | 20 => Some(1_000_000),

@@ -27,7 +27,8 @@ fn of_start(results: &Results) -> Option<&Warning> {
     warnings.find(|warning| warning.kind == WarningKind::Start)
 }
 
-/// Each sector of a virtual log is written for the first time within seconds, and what waits for that is most of all response time.
+/// Each sector of a virtual log is written for the first time within seconds, and what waits for
+/// that is most of all response time.
 #[test]
 fn a_map_that_is_written_for_the_first_time_is_told_and_the_warm_up_that_leaves_it_out() {
     let whole = ran("eager:map=virtual_log", 130, "auto");

@@ -1,6 +1,8 @@
-//! What is published of AMP beside other ways to bring data beforehand: many sequences over caches of several sizes.
+//! What is published of AMP beside other ways to bring data beforehand: many sequences over caches
+//! of several sizes.
 //!
-//! Each reader asks for the next track of its own sequence a while after the one before was answered.
+//! Each reader asks for the next track of its own sequence a while after the one before was
+//! answered.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -142,8 +144,9 @@ const FIXED: [&str; 8] = [
     "sarc:mode=sync:degree=64",
 ];
 
-/// The published statement is of throughput, against one degree for all sizes. Here the best degree of each size is what AMP has to come near to. Its own
-/// without triggers is no part of it: under `fcfs` that is better in places.
+/// The published statement is of throughput, against one degree for all sizes. Here the best degree
+/// of each size is what AMP has to come near to. Its own without triggers is no part of it: under
+/// `fcfs` that is better in places.
 #[test]
 fn amp_is_best_or_nearly_so_at_every_size_of_the_cache() {
     for lines in [300, 600, 1_200, 2_400, 9_600] {
@@ -173,7 +176,8 @@ fn no_fixed_degree_is_near_to_amp_at_every_size() {
     }
 }
 
-/// The one sequence is read without triggers: with them, a reader that does not pause is served by four tracks as well as by any number.
+/// The one sequence is read without triggers: with them, a reader that does not pause is served by
+/// four tracks as well as by any number.
 #[test]
 fn a_large_degree_is_good_for_one_sequence_and_bad_for_many_in_little_room() {
     let sync = FIXED.map(|fixed| run((1, 0), 300, fixed).0)[4..].to_vec();

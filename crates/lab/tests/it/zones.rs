@@ -1,5 +1,5 @@
-//! Range writes on drives with zones, as whole runs: zones are filled and reset for ever, no rule of them is broken, and drives on which
-//! writes fail end a run all the same.
+//! Range writes on drives with zones, as whole runs: zones are filled and reset for ever, no rule
+//! of them is broken, and drives on which writes fail end a run all the same.
 
 use std::path::Path;
 
@@ -92,7 +92,8 @@ fn zones_in_which_a_write_fails_are_lost_and_the_load_goes_on_elsewhere() {
         let failed: u64 = run.failed.values().sum();
         assert!(failed < 400, "{drive}: {:?}", run.failed);
     }
-    // Nobody knows where a write is that was not answered; zones are full sooner than their client thinks.
+    // Nobody knows where a write is that was not answered; zones are full sooner than their client
+    // thinks.
     let faults = "[faults]\nname = 'injected'\ntimeout_share = 0.02\ntimeout_ms = 10";
     for drive in DRIVES {
         let run = ran(drive, &format!("{LOAD}:within=span"), faults).unwrap();

@@ -8,10 +8,11 @@
 //!                  44 u16 error   46 u16 payload
 //! ```
 //!
-//! Source: Linux `include/uapi/linux/blktrace_api.h` and its second version ("blktrace: add definitions for struct
-//! blk_io_trace2", linux-block, 2025). The byte order is that of the traced host; the first record decides. Version 8 is only
-//! written when its reader asks for it, so both occur. Where the magic is missing the bytes up to the next magic are passed
-//! over and counted once. The low 16 bits of the action say what happened, the rest to what kind of request.
+//! Source: Linux `include/uapi/linux/blktrace_api.h` and its second version ("blktrace: add
+//! definitions for struct blk_io_trace2", linux-block, 2025). The byte order is that of the traced
+//! host; the first record decides. Version 8 is only written when its reader asks for it, so both
+//! occur. Where the magic is missing the bytes up to the next magic are passed over and counted
+//! once. The low 16 bits of the action say what happened, the rest to what kind of request.
 
 use crate::TraceError;
 use crate::decode::{Anomaly, Sink};
@@ -313,7 +314,8 @@ impl Parser {
         events.push(event);
     }
 
-    /// Notes: a process' name becomes a client, a time stamp the epoch. True when the event matters later.
+    /// Notes: a process' name becomes a client, a time stamp the epoch. True when the event matters
+    /// later.
     fn note(
         &mut self,
         event: &mut Event,

@@ -1,11 +1,12 @@
 //! blktrace, the kernel's own record of the block layer, versions 7 and 8, in both byte orders.
 //!
-//! A trace is one file per processor (`x.blktrace.0`, `x.blktrace.1`, ...) or what `blkparse -d` makes of them. Both are plain
-//! sequences of records. Arrivals are the Q records, one per request as the file system made it; the rest tells when each was
-//! issued and answered. Times are ns of a clock that does not tell the wall time, but a note in the trace may.
+//! A trace is one file per processor (`x.blktrace.0`, `x.blktrace.1`, ...) or what `blkparse -d`
+//! makes of them. Both are plain sequences of records. Arrivals are the Q records, one per request
+//! as the file system made it; the rest tells when each was issued and answered. Times are ns of a
+//! clock that does not tell the wall time, but a note in the trace may.
 //!
-//! Parts: `event.rs` reads records, `requests.rs` makes requests of them, `set.rs` merges per-processor files, `write.rs`
-//! writes version 7.
+//! Parts: `event.rs` reads records, `requests.rs` makes requests of them, `set.rs` merges
+//! per-processor files, `write.rs` writes version 7.
 
 mod event;
 mod requests;

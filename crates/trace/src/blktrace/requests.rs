@@ -1,8 +1,9 @@
-//! From the events of a blktrace to requests: order, names, losses; the pairing is that of every tracer of the block layer.
+//! From the events of a blktrace to requests: order, names, losses; the pairing is that of every
+//! tracer of the block layer.
 //!
-//! Events of one processor are only nearly in order (an interrupt may be stamped later and stored earlier), so they are
-//! sorted in blocks by time, processor and count. A gap in a processor's count is a loss. Process notes name clients, and
-//! devices are `major:minor`.
+//! Events of one processor are only nearly in order (an interrupt may be stamped later and stored
+//! earlier), so they are sorted in blocks by time, processor and count. A gap in a processor's
+//! count is a loss. Process notes name clients, and devices are `major:minor`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +48,8 @@ impl Requests {
         &mut self.events
     }
 
-    /// Handles what is surely in order. Blocks are counted in events, so that the result does not depend on how the bytes came.
+    /// Handles what is surely in order. Blocks are counted in events, so that the result does not
+    /// depend on how the bytes came.
     pub(super) fn advance(&mut self, out: &mut Sink) {
         let mut from = 0;
         while self.events.len() - from >= 2 * BLOCK_EVENTS {
@@ -154,7 +156,8 @@ impl Requests {
     /// When, where and in which direction; not by whom.
     fn range(&mut self, event: &Event, out: &mut Sink) -> Record {
         let op = op_of(event);
-        // Times and places beyond what a request can have are refused by the rules for every format.
+        // Times and places beyond what a request can have are refused by the rules for every
+        // format.
         let ts = i64::try_from(event.time).unwrap_or(i64::MAX);
         let offset = match event.sector.checked_mul(SECTOR_BYTES) {
             Some(offset) => offset,
@@ -188,7 +191,8 @@ impl Requests {
         {
             return client;
         }
-        // Process 0 is the idle one. Without a note of its name it stands for nobody, as what we write of unknown clients does.
+        // Process 0 is the idle one. Without a note of its name it stands for nobody, as what we
+        // write of unknown clients does.
         let named = || match pid {
             0 => 0,
             _ => out.clients.intern(format!("pid {pid}").as_bytes()),

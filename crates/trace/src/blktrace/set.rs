@@ -1,7 +1,8 @@
 //! The files that the processors of one machine wrote, as one stream.
 //!
-//! A request that arrives on one processor is often answered on another, so the files are merged event by event, before any
-//! meaning is made of them. The file with the earliest event gives events until another has an earlier one.
+//! A request that arrives on one processor is often answered on another, so the files are merged
+//! event by event, before any meaning is made of them. The file with the earliest event gives
+//! events until another has an earlier one.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -24,8 +25,8 @@ const PORTION_EVENTS: usize = 8192;
 /// The end of the name of a per-CPU file.
 const MARK: &str = ".blktrace.";
 
-/// The set that a path stands for: all files with the same base, in the order of their processors. The path may be one of
-/// them, or the base as blkparse takes it. None when it is neither.
+/// The set that a path stands for: all files with the same base, in the order of their processors.
+/// The path may be one of them, or the base as blkparse takes it. None when it is neither.
 ///
 /// # Errors
 /// The directory cannot be read.

@@ -1,10 +1,11 @@
 //! Writes requests as blktrace version 7, so that blkparse and btt read what was simulated.
 //!
-//! A request becomes Q at its arrival and C when it was answered; where its service is known also G and I at the arrival and D
-//! at the issue. Events go out in the order of time, so the later ones wait in a heap while earlier requests come: it holds
-//! what is outstanding. Clients become process names; a request without a client is of process 0, which gets no name. The epoch
-//! becomes a time stamp note. Devices named `major:minor` keep their numbers, others get numbers of the range that Linux leaves
-//! to local use. A request that failed completes with an error.
+//! A request becomes Q at its arrival and C when it was answered; where its service is known also G
+//! and I at the arrival and D at the issue. Events go out in the order of time, so the later ones
+//! wait in a heap while earlier requests come: it holds what is outstanding. Clients become process
+//! names; a request without a client is of process 0, which gets no name. The epoch becomes a time
+//! stamp note. Devices named `major:minor` keep their numbers, others get numbers of the range that
+//! Linux leaves to local use. A request that failed completes with an error.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -52,7 +53,8 @@ pub(crate) static WRITE_FORMAT: WriteFormat = WriteFormat {
     },
 };
 
-/// First of the major numbers for local and experimental use (Linux `Documentation/admin-guide/devices.txt`).
+/// First of the major numbers for local and experimental use (Linux
+/// `Documentation/admin-guide/devices.txt`).
 const LOCAL_MAJOR: u32 = 240;
 
 /// Sectors are 512 bytes.
@@ -176,7 +178,8 @@ impl BlktraceWriter {
         Ok(())
     }
 
-    /// Makes sure that the devices and clients of the header have numbers, and the clients their notes.
+    /// Makes sure that the devices and clients of the header have numbers, and the clients their
+    /// notes.
     fn know(&mut self, header: &Header, now: u64) -> std::io::Result<()> {
         for device in &header.devices[self.devices.len().min(header.devices.len())..] {
             let number = device_number(&device.name, &self.devices);
@@ -263,7 +266,8 @@ impl Writer for BlktraceWriter {
     fn write(&mut self, records: &[Record], header: &Header) -> Result<(), TraceError> {
         for record in records {
             let arrival = u64::try_from(record.ts).unwrap_or(0);
-            // What happens at the same instant waits, so that a request's own events follow its arrival.
+            // What happens at the same instant waits, so that a request's own events follow its
+            // arrival.
             let before = self.flush_until(arrival.saturating_sub(1));
             before
                 .and_then(|()| self.know(header, arrival))

@@ -1,7 +1,7 @@
 //! Which column of a table is what, as its header says; what separates columns.
 //!
-//! Of several columns for the same thing, bytes go before sectors, then the first is taken. `names.rs` says what names mean,
-//! `described.rs` reads what the user says instead.
+//! Of several columns for the same thing, bytes go before sectors, then the first is taken.
+//! `names.rs` says what names mean, `described.rs` reads what the user says instead.
 
 use crate::names::{Column, clean, host_client, named};
 

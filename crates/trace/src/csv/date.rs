@@ -1,9 +1,11 @@
-//! Dates with their time, as databases and scripts write arrivals: ISO 8601 and RFC 3339, with a blank in place of the `T` too.
+//! Dates with their time, as databases and scripts write arrivals: ISO 8601 and RFC 3339, with a
+//! blank in place of the `T` too.
 //!
-//! The crate `humantime` knows the calendar; decimals and the offset from UTC are read here, since it reads no offset but zero.
-//! Times are exact to the nanosecond; decimals beyond that are cut, as those of numbers are. Refused are dates alone, the leap
-//! second (the nanoseconds since 1970 have no place for it), and what is before 1970, here or in UTC, or beyond the times that
-//! traces may have. Cost: less than 100 ns.
+//! The crate `humantime` knows the calendar; decimals and the offset from UTC are read here, since
+//! it reads no offset but zero. Times are exact to the nanosecond; decimals beyond that are cut, as
+//! those of numbers are. Refused are dates alone, the leap second (the nanoseconds since 1970 have
+//! no place for it), and what is before 1970, here or in UTC, or beyond the times that traces may
+//! have. Cost: less than 100 ns.
 
 use std::time::UNIX_EPOCH;
 

@@ -1,8 +1,9 @@
 //! Which column of a table is what, as the user says it with `--columns`.
 //!
-//! `ts=5:us,op=2:R/W,offset=3:bytes,len=4:bytes,dev=1`: columns by their numbers from 1, or by their names in the header, `ts=begun:us,op=rw`.
-//! Or the options of libCacheSim's CSV reader, `time-col=1,obj-id-col=2,obj-size-col=3,op-col=4,delimiter=;,has-header=true`.
-//! Names are looked up when the header comes; of a table without one, columns have numbers alone.
+//! `ts=5:us,op=2:R/W,offset=3:bytes,len=4:bytes,dev=1`: columns by their numbers from 1, or by
+//! their names in the header, `ts=begun:us,op=rw`. Or the options of libCacheSim's CSV reader,
+//! `time-col=1,obj-id-col=2,obj-size-col=3,op-col=4,delimiter=;,has-header=true`. Names are looked
+//! up when the header comes; of a table without one, columns have numbers alone.
 //!
 //! Source: libCacheSim, `doc/quickstart_cachesim.md`.
 

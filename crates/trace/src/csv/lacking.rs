@@ -1,8 +1,9 @@
-//! What a first line lacks that looks like the header of a table but does not say enough: which columns no name tells, what
-//! names would, which names mean nothing, and the `--columns` that describes the table.
+//! What a first line lacks that looks like the header of a table but does not say enough: which
+//! columns no name tells, what names would, which names mean nothing, and the `--columns` that
+//! describes the table.
 //!
-//! The description holds what the names say. Where a name that means nothing is near to what is missing, it is proposed with
-//! an `if`; otherwise `COLUMN` stands for what only the user knows.
+//! The description holds what the names say. Where a name that means nothing is near to what is
+//! missing, it is proposed with an `if`; otherwise `COLUMN` stands for what only the user knows.
 
 use nearslot_core::registry::nearest;
 
@@ -13,7 +14,8 @@ use crate::text::looks_like_header;
 /// Columns that a table has at least.
 const COLUMNS_MIN: usize = 3;
 
-/// What a first line lacks; none if it does not look like a header. `second` is the line behind it, if there is one.
+/// What a first line lacks; none if it does not look like a header. `second` is the line behind it,
+/// if there is one.
 pub(super) fn of(first: &[u8], second: Option<&[u8]>) -> Option<String> {
     let fields = Fields::of(first, None).filter(|fields| may_be_header(first, fields, second))?;
     let missing = missing(&fields.names);
@@ -34,8 +36,8 @@ pub(super) fn of(first: &[u8], second: Option<&[u8]>) -> Option<String> {
     ))
 }
 
-/// A header begins with a word and holds no number; the line behind it has as many fields, some of them numbers, or enough names
-/// are known.
+/// A header begins with a word and holds no number; the line behind it has as many fields, some of
+/// them numbers, or enough names are known.
 fn may_be_header(line: &[u8], fields: &Fields, second: Option<&[u8]>) -> bool {
     let names = &fields.names;
     let words = looks_like_header(line) && names.len() >= COLUMNS_MIN && fields.numbers() == 0;
@@ -49,8 +51,8 @@ fn may_be_header(line: &[u8], fields: &Fields, second: Option<&[u8]>) -> bool {
         }
 }
 
-/// What no name tells: where, how much, and when. A header may do without the last if it tells what, but then a replay has no
-/// times, so that is told where something else is missing.
+/// What no name tells: where, how much, and when. A header may do without the last if it tells
+/// what, but then a replay has no times, so that is told where something else is missing.
 fn missing(names: &[String]) -> Vec<Column> {
     let has = |column: Column| {
         let is = |name: &String| named(name).is_some_and(|(found, _)| found.same(column));
@@ -137,7 +139,8 @@ fn proposal(names: &[String], missing: &[Column], unknown: &[&str]) -> String {
     )
 }
 
-/// The name that may be meant for a column: one that only lacks a unit, one that is nearly right, or the only one that is left.
+/// The name that may be meant for a column: one that only lacks a unit, one that is nearly right,
+/// or the only one that is left.
 fn candidate<'a>(column: Column, unknown: &[&'a str], missing: usize) -> Option<&'a str> {
     let lacks = |name: &&&str| lacks_unit(name).is_some_and(|(found, _)| found.same(column));
     let near = |name: &&&str| nearest(&folded(name), &column.names()).is_some();

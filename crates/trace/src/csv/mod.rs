@@ -1,13 +1,14 @@
 //! Tables in text: any delimiter, columns named by a header or by the user.
 //!
 //! The files that scripts write, our own exports, and all formats that nobody has named yet.
-//! `names.rs` holds what columns may be called. `columns.rs` reads a header, `described.rs` what the user says instead,
-//! `table.rs` rows, `date.rs` their dates. `unread.rs` and `lacking.rs` tell what cannot be read of a header.
+//! `names.rs` holds what columns may be called. `columns.rs` reads a header, `described.rs` what
+//! the user says instead, `table.rs` rows, `date.rs` their dates. `unread.rs` and `lacking.rs` tell
+//! what cannot be read of a header.
 //!
 //! What a table does not say is not made up. Plain times without a unit must be absolute, so that
 //! their size tells the unit: from 1e9 seconds, 1e12 milliseconds, 1e15 microseconds, 1e18
-//! nanoseconds, about 1.3e17 Windows ticks; else `--time-unit` is asked for. If the first time is a date, all are; one without
-//! an offset is taken as UTC, and that is noted. Operations are `R`,
+//! nanoseconds, about 1.3e17 Windows ticks; else `--time-unit` is asked for. If the first time is a
+//! date, all are; one without an offset is taken as UTC, and that is noted. Operations are `R`,
 //! `read`, `0` and the like, or the letters of a tracepoint; a table without them holds reads, and
 //! says so. Without a device column the file is the device.
 
@@ -96,8 +97,8 @@ fn used(described: Option<&Description>, options: &Options) -> Result<(), TraceE
     Ok(())
 }
 
-/// How much a first line names. That of biosnoop names columns too, but its commands may hold blanks: it has a reader of
-/// its own.
+/// How much a first line names. That of biosnoop names columns too, but its commands may hold
+/// blanks: it has a reader of its own.
 fn naming(line: &[u8]) -> Naming {
     if biosnoop::is_header(line) {
         return Naming::Nothing;
@@ -121,10 +122,12 @@ struct Csv {
     unsaid: u64,
     /// Rows that say of a duration that it is not known.
     untimed: u64,
-    /// Rows with something else where they tell how long a request took, and what the first of them has.
+    /// Rows with something else where they tell how long a request took, and what the first of them
+    /// has.
     no_durations: u64,
     no_duration: String,
-    /// Rows with something else where they tell how urgent a request is, and where and what the first of them has.
+    /// Rows with something else where they tell how urgent a request is, and where and what the
+    /// first of them has.
     no_priorities: u64,
     no_priority: String,
     /// Rows with more fields than the header names, and what the first of them has there.

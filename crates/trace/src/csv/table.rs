@@ -39,7 +39,8 @@ pub(super) struct Table {
     pub(super) told_numbers: bool,
     /// Whether the user gave a unit for all times of the trace.
     unit_said: bool,
-    /// Whether a row is bad if a duration or the priority in it is wrong, or if it has more fields than there are columns.
+    /// Whether a row is bad if a duration or the priority in it is wrong, or if it has more fields
+    /// than there are columns.
     strict: bool,
 }
 
@@ -226,7 +227,8 @@ impl Table {
         (!self.strict || row.beyond.is_none()).then_some(row)
     }
 
-    /// What stands behind the columns that the header names, if anything does; `cursor` is behind the last that is read.
+    /// What stands behind the columns that the header names, if anything does; `cursor` is behind
+    /// the last that is read.
     fn beyond<'a>(&self, mut cursor: Cursor<'a>) -> Option<&'a [u8]> {
         let named = self.columns.named;
         if named == 0 {
@@ -395,7 +397,8 @@ impl Table {
         Some(())
     }
 
-    /// What else is said of a request, in either column. Two that say otherwise how far it may move are none.
+    /// What else is said of a request, in either column. Two that say otherwise how far it may move
+    /// are none.
     fn flags<'a>(&self, column: Column, cursor: &mut Cursor<'a>, row: &mut Row<'a>) -> Option<()> {
         let text = self.text(cursor)?;
         let flags = match column {
@@ -407,7 +410,8 @@ impl Table {
         Some(())
     }
 
-    /// How long a request took. A field that has something else is passed over and told: the request is good without it.
+    /// How long a request took. A field that has something else is passed over and told: the
+    /// request is good without it.
     fn duration<'a>(&self, cursor: &mut Cursor<'a>, unit: u64, row: &mut Row<'a>) -> Option<u64> {
         let start = *cursor;
         if let Some(took) = self.took(cursor, unit) {
@@ -427,7 +431,8 @@ impl Table {
         self.alone(cursor, |cursor| took(cursor, unit))
     }
 
-    /// How urgent a request is. A field that has something else is passed over and told: the request is good without it.
+    /// How urgent a request is. A field that has something else is passed over and told: the
+    /// request is good without it.
     fn priority<'a>(&self, cursor: &mut Cursor<'a>, row: &mut Row<'a>) -> Option<()> {
         let start = *cursor;
         if let Some(priority) = self.alone(cursor, |cursor| priority(whole(cursor)?)) {
@@ -624,7 +629,8 @@ fn scientific(start: &[u8], cursor: &mut Cursor<'_>, unit: u64) -> Option<i64> {
     i64::try_from(sign * value).ok()
 }
 
-/// A priority as Linux keeps it. A level needs a class: Linux takes one without a class for no priority.
+/// A priority as Linux keeps it. A level needs a class: Linux takes one without a class for no
+/// priority.
 fn priority(number: u64) -> Option<u16> {
     let number = u16::try_from(number).ok()?;
     (number == 0 || has_class(number)).then_some(number)

@@ -1,8 +1,9 @@
 //! What a table's header names and nothing reads, in words: no column is dropped silently.
 //!
-//! A time without a unit says nothing, so a column called `latency` is not read; then the names that would be are told. All
-//! other names are listed: whoever finds a column of his there describes it with `--columns`. Whoever does that leaves columns
-//! out on purpose; of those he is told only what their names say that he did not describe.
+//! A time without a unit says nothing, so a column called `latency` is not read; then the names
+//! that would be are told. All other names are listed: whoever finds a column of his there
+//! describes it with `--columns`. Whoever does that leaves columns out on purpose; of those he is
+//! told only what their names say that he did not describe.
 
 use super::columns::Columns;
 use super::described::Description;
@@ -23,7 +24,8 @@ pub(super) fn notes(columns: &Columns, description: Option<&Description>) -> Vec
     }
 }
 
-/// A column that a description leaves out though its name says what it is, and nothing else is read as that.
+/// A column that a description leaves out though its name says what it is, and nothing else is read
+/// as that.
 fn left_out(columns: &Columns, description: &Description, at: usize, name: &str) -> Option<String> {
     let place = match description.by_name() {
         true => name.to_owned(),

@@ -1,8 +1,9 @@
 //! Which column means what, and how its values are read.
 //!
-//! Columns are matched by name, with the words that people use, as in the headers of tables (`names.rs`). Numbers may have any width, texts may be
-//! plain or in a dictionary. A time without a unit in its type or its name is decided by its magnitude when it is a time since 1970; a smaller one
-//! must be explained by the user, since nothing else tells.
+//! Columns are matched by name, with the words that people use, as in the headers of tables
+//! (`names.rs`). Numbers may have any width, texts may be plain or in a dictionary. A time without
+//! a unit in its type or its name is decided by its magnitude when it is a time since 1970; a
+//! smaller one must be explained by the user, since nothing else tells.
 
 use std::sync::Arc;
 
@@ -18,7 +19,8 @@ use crate::decode::{Names, TimeUnit};
 use crate::names::{Column, named};
 use crate::record::{Flags, TraceOp};
 
-/// Which fields mean something, as in the header of a table; in files of others, what is called a flag or a priority need not be ours.
+/// Which fields mean something, as in the header of a table; in files of others, what is called a
+/// flag or a priority need not be ours.
 pub(super) fn meant(schema: &Schema, own: bool) -> Vec<(Column, usize)> {
     let mut meant: Vec<(Column, usize)> = Vec::new();
     for (at, field) in schema.fields().iter().enumerate() {
@@ -105,7 +107,8 @@ pub(super) fn unsigned(column: &ArrayRef) -> Result<PrimitiveArray<UInt64Type>, 
     Ok(plain.as_primitive::<UInt64Type>().clone())
 }
 
-/// Whether numbers of this type may have digits behind the point, which a cast to whole ones would drop.
+/// Whether numbers of this type may have digits behind the point, which a cast to whole ones would
+/// drop.
 fn has_fractions(data_type: &DataType) -> bool {
     data_type.is_floating() || data_type.is_decimal()
 }
@@ -138,7 +141,8 @@ impl Clock {
         absolute: false,
     };
 
-    /// The clock of a column, by its type, by what the user said, or by its first value. With it come words for the user.
+    /// The clock of a column, by its type, by what the user said, or by its first value. With it
+    /// come words for the user.
     pub(super) fn of(
         field: &Field,
         said: Option<TimeUnit>,

@@ -6,9 +6,11 @@
 //! service_ns uint64 or null                         response_ns uint64 or null
 //! ```
 //!
-//! Our own files are sorted by `ts`, compressed with zstd in row groups of 2^20 requests, and carry what the header knows under
-//! the keys of [`key`]. Columns of other files are found by the names and units that `nearslot show csv` lists (`time_us`, `lba`,
-//! `latency_ms`, ...); a column that nothing reads is told. The index of a Parquet file stands at its end, so it is read from a file, not from a stream.
+//! Our own files are sorted by `ts`, compressed with zstd in row groups of 2^20 requests, and carry
+//! what the header knows under the keys of [`key`]. Columns of other files are found by the names
+//! and units that `nearslot show csv` lists (`time_us`, `lba`, `latency_ms`, ...); a column that
+//! nothing reads is told. The index of a Parquet file stands at its end, so it is read from a file,
+//! not from a stream.
 //!
 //! Source of the container: Apache Parquet; the work is done by the `parquet` crate.
 

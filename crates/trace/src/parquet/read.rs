@@ -311,7 +311,8 @@ impl FileReader for Reader {
     }
 }
 
-/// Calls the crate, which means to answer damage with an error but in places asserts what a file claims.
+/// Calls the crate, which means to answer damage with an error but in places asserts what a file
+/// claims.
 fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, TraceError> {
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call));
     caught
@@ -425,7 +426,8 @@ fn meaning_of(meta: &FileMetaData) -> TimeMeaning {
     }
 }
 
-/// Losses and guesses stay with a trace when it is written anew; what was sorted or left out is done with.
+/// Losses and guesses stay with a trace when it is written anew; what was sorted or left out is
+/// done with.
 fn inherited_of(meta: &FileMetaData) -> Vec<(Anomaly, u64)> {
     let counts: serde_json::Value = value(meta, key::ANOMALIES)
         .and_then(|text| serde_json::from_str(text).ok())

@@ -1,7 +1,8 @@
 //! Writes requests as Parquet with our own columns.
 //!
-//! Requests become columns batch by batch; the crate encodes them as they come and writes a row group when it has 2^20 rows,
-//! so memory is that of one compressed row group. What the header knows goes into the file's metadata at the end.
+//! Requests become columns batch by batch; the crate encodes them as they come and writes a row
+//! group when it has 2^20 rows, so memory is that of one compressed row group. What the header
+//! knows goes into the file's metadata at the end.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

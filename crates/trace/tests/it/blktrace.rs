@@ -1,5 +1,5 @@
-//! blktrace from end to end: what is written is read again, per-CPU sets are found and merged, and the real blkparse,
-//! where it is installed, understands our files.
+//! blktrace from end to end: what is written is read again, per-CPU sets are found and merged, and
+//! the real blkparse, where it is installed, understands our files.
 
 #![allow(
     clippy::unwrap_used,
@@ -139,7 +139,8 @@ fn events(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Splits a blktrace by a pretended processor for every record, as the kernel would have written it.
+/// Splits a blktrace by a pretended processor for every record, as the kernel would have written
+/// it.
 fn split_by_cpu(bytes: &[u8], cpus: usize) -> Vec<Vec<u8>> {
     let mut files = vec![Vec::new(); cpus];
     let mut sequences = std::collections::BTreeMap::new();

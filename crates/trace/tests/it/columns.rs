@@ -1,4 +1,5 @@
-//! Columns are what records are, without times: the straight way gives the same requests in the same order, and tells and refuses the same.
+//! Columns are what records are, without times: the straight way gives the same requests in the
+//! same order, and tells and refuses the same.
 
 #![allow(
     clippy::unwrap_used,
@@ -139,7 +140,8 @@ fn the_straight_way_is_the_same_way() {
     let mut refused = 0;
     for seed in 0..8 {
         let mut rng = Rng::stream(seed, "columns");
-        // Some never leave the straight way, some do at once, some when requests have been given out; and some step back too far.
+        // Some never leave the straight way, some do at once, some when requests have been given
+        // out; and some step back too far.
         let one_in = [1 << 40, 3, 100_000, 150_000][seed as usize % 4];
         let back = 1 + seed / 4;
         let bytes = random(&mut rng, 200_000, one_in, back);

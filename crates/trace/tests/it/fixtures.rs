@@ -1,7 +1,9 @@
-//! The fixtures in `data/traces`: at least one per format, recognised without a flag, read without an oddity.
+//! The fixtures in `data/traces`: at least one per format, recognised without a flag, read without
+//! an oddity.
 //!
-//! They are made here, a few dozen requests each, and never come from others' data. After a change of a writer or of what is
-//! in them, `NEARSLOT_WRITE_FIXTURES=1 cargo test --workspace --test it fixtures::` makes the binary ones anew.
+//! They are made here, a few dozen requests each, and never come from others' data. After a change
+//! of a writer or of what is in them, `NEARSLOT_WRITE_FIXTURES=1 cargo test --workspace --test it
+//! fixtures::` makes the binary ones anew.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,8 +1,9 @@
 //! Ten seconds of damage: every reader must survive what it is given.
 //!
-//! Seeds are the fixtures, one or more per format. They are bitten, cut, doubled and mixed with each other and with bytes that
-//! mean much to parsers, then given to decoders by the laws of `support/laws.rs` and, as files, to the whole pipeline. The
-//! seed of each round is printed when it fails, and `NEARSLOT_FUZZ_ROUND=n` repeats it alone; `NEARSLOT_FUZZ_SECONDS` sets the time.
+//! Seeds are the fixtures, one or more per format. They are bitten, cut, doubled and mixed with
+//! each other and with bytes that mean much to parsers, then given to decoders by the laws of
+//! `support/laws.rs` and, as files, to the whole pipeline. The seed of each round is printed when
+//! it fails, and `NEARSLOT_FUZZ_ROUND=n` repeats it alone; `NEARSLOT_FUZZ_SECONDS` sets the time.
 
 #![allow(
     clippy::unwrap_used,

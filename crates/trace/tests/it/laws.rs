@@ -1,7 +1,8 @@
-//! What must hold for every decoder, whatever the bytes: shared by the random test and the fuzz target.
+//! What must hold for every decoder, whatever the bytes: shared by the random test and the fuzz
+//! target.
 //!
-//! It never uses more than it was given, never stands still when all bytes are there, holds no more requests than bytes, and
-//! finds the same however the bytes are cut. Breaking one is a panic.
+//! It never uses more than it was given, never stands still when all bytes are there, holds no more
+//! requests than bytes, and finds the same however the bytes are cut. Breaking one is a panic.
 
 use nearslot_trace::{Anomaly, Decoder, Format, Options, Reads, Record, Sink};
 
@@ -15,7 +16,8 @@ pub(crate) struct Decoded {
     error: Option<String>,
 }
 
-/// Decodes the bytes whole and cut, and compares. `cuts` gives the sizes of pieces, again and again.
+/// Decodes the bytes whole and cut, and compares. `cuts` gives the sizes of pieces, again and
+/// again.
 pub(crate) fn check(format: &Format, options: &Options, bytes: &[u8], cuts: &[usize]) {
     let Reads::Stream(make) = format.reads else {
         return;

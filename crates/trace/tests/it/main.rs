@@ -1,4 +1,5 @@
-//! Whole traces through the readers and writers, in one program: each further test binary would be linked, and run, by itself.
+//! Whole traces through the readers and writers, in one program: each further test binary would be
+//! linked, and run, by itself.
 
 mod blktrace;
 mod columns;

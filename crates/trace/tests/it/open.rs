@@ -1,4 +1,5 @@
-//! The way from files to requests: several files, one device, limits, clocks, disorder, and everything that can be wrong.
+//! The way from files to requests: several files, one device, limits, clocks, disorder, and
+//! everything that can be wrong.
 
 #![allow(
     clippy::unwrap_used,

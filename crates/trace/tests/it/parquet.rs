@@ -1,4 +1,5 @@
-//! Parquet from end to end: our own columns there and back, others' columns by their names, and damage.
+//! Parquet from end to end: our own columns there and back, others' columns by their names, and
+//! damage.
 
 #![allow(
     clippy::unwrap_used,
@@ -163,7 +164,8 @@ fn columns_of_others_are_found_by_name() {
     assert_eq!(header.resolution_ns, 1000);
 }
 
-/// As in the header of a table: units behind names, durations, and no column dropped without a word.
+/// As in the header of a table: units behind names, durations, and no column dropped without a
+/// word.
 #[test]
 fn columns_of_others_have_units_and_latencies() {
     let folder = tempfile::tempdir().unwrap();
@@ -224,7 +226,8 @@ fn columns_of_others_have_units_and_latencies() {
     assert_eq!(header.notes, notes);
 }
 
-/// Decimals and floats keep their digits where there may be some, and are refused where there are none, as in a CSV.
+/// Decimals and floats keep their digits where there may be some, and are refused where there are
+/// none, as in a CSV.
 #[test]
 fn digits_behind_the_point_are_not_dropped() {
     let folder = tempfile::tempdir().unwrap();

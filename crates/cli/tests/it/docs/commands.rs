@@ -1,5 +1,5 @@
-//! Every `nearslot` command line in the documents parses, and names parts and files that exist. None is run: traces
-//! of the reader's own are in them.
+//! Every `nearslot` command line in the documents parses, and names parts and files that exist.
+//! None is run: traces of the reader's own are in them.
 
 use clap::ArgMatches;
 use nearslot_core::config::KINDS;
@@ -25,7 +25,8 @@ pub(super) struct Line {
     pub(super) output: Vec<String>,
 }
 
-/// The command lines of a block: behind `$ ` in a `console`, where the others are output; all in `sh`. `\` joins lines.
+/// The command lines of a block: behind `$ ` in a `console`, where the others are output; all in
+/// `sh`. `\` joins lines.
 pub(super) fn lines(block: &Block) -> Vec<Line> {
     let mut found: Vec<Line> = Vec::new();
     let mut goes_on = false;
@@ -57,7 +58,8 @@ pub(super) fn lines(block: &Block) -> Vec<Line> {
     found
 }
 
-/// The words of each command of a line, as a shell divides them; where to they are redirected is left out.
+/// The words of each command of a line, as a shell divides them; where to they are redirected is
+/// left out.
 pub(super) fn commands(line: &str) -> Vec<Vec<String>> {
     let mut commands = vec![Vec::new()];
     let (mut word, mut quote, mut quoted) = (String::new(), None, false);

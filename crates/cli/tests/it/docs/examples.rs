@@ -1,8 +1,9 @@
 //! What documents show of a command's output is what it says now.
 //!
-//! A `console` block shows commands and what they say. Each is run, in a folder where the files of the repository are at hand, and its
-//! output held against what is shown, word by word: spaces, line breaks and rules of tables do not count, and `...` stands for any
-//! words. Commands over files of the reader's own are left out.
+//! A `console` block shows commands and what they say. Each is run, in a folder where the files of
+//! the repository are at hand, and its output held against what is shown, word by word: spaces,
+//! line breaks and rules of tables do not count, and `...` stands for any words. Commands over
+//! files of the reader's own are left out.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -76,8 +77,8 @@ fn is_readers_own(command: &[String], folder: &Path) -> bool {
         .any(|word| !folder.join(word).exists())
 }
 
-/// What differs between what a document shows and what its command says; `None` for a command that cannot be run here, or of which
-/// nothing is shown.
+/// What differs between what a document shows and what its command says; `None` for a command that
+/// cannot be run here, or of which nothing is shown.
 fn compared(line: &Line, folder: &Path) -> Option<Option<String>> {
     let commands = commands(&line.text);
     let [command] = commands.as_slice() else {

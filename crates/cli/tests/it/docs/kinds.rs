@@ -1,7 +1,8 @@
 //! A kind of part that nearslot has not, added to the table: it is found wherever kinds are found.
 //!
-//! That is `list`, `show`, scenario files, keys, grids, results, the Python package and the page, whose modules of kinds are made here. Columns
-//! and options of the command have tests beside their code. Nothing but the table knows the kind.
+//! That is `list`, `show`, scenario files, keys, grids, results, the Python package and the page,
+//! whose modules of kinds are made here. Columns and options of the command have tests beside their
+//! code. Nothing but the table knows the kind.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -237,7 +238,8 @@ fn python_module(kinds: Kinds) -> String {
     text
 }
 
-/// The keys of some kinds as a tuple of Python, which writes a single one with a comma after it, and each on a line of its own where they fill more than one.
+/// The keys of some kinds as a tuple of Python, which writes a single one with a comma after it,
+/// and each on a line of its own where they fill more than one.
 fn python_tuple<'a>(name: &str, kinds: impl Iterator<Item = &'a StackKind>) -> String {
     let keys: Vec<String> = kinds.map(|kind| format!("\"{}\"", kind.key())).collect();
     let comma = if keys.len() == 1 { "," } else { "" };

@@ -1,8 +1,8 @@
-//! What the documentation says is so: pages of parts equal their cards, links lead somewhere, commands parse, and
-//! those that can be run say what the documents show.
+//! What the documentation says is so: pages of parts equal their cards, links lead somewhere,
+//! commands parse, and those that can be run say what the documents show.
 //!
-//! After a change of a part's card or header, `NEARSLOT_BLESS=1 cargo test --workspace --test it docs::` writes the pages
-//! of `docs/src/parts` anew, and the part of `SUMMARY.md` that lists them.
+//! After a change of a part's card or header, `NEARSLOT_BLESS=1 cargo test --workspace --test it
+//! docs::` writes the pages of `docs/src/parts` anew, and the part of `SUMMARY.md` that lists them.
 
 mod commands;
 mod examples;

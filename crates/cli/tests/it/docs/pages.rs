@@ -1,6 +1,8 @@
-//! A page for every part that `nearslot list` knows, made from its card and the header of its source file.
+//! A page for every part that `nearslot list` knows, made from its card and the header of its
+//! source file.
 //!
-//! Contents of knob tables are those of the card's JSON, which `nearslot show` prints; nothing is said here anew.
+//! Contents of knob tables are those of the card's JSON, which `nearslot show` prints; nothing is
+//! said here anew.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -300,7 +302,8 @@ fn orphans(wanted: &BTreeMap<String, String>) -> Vec<String> {
     pages
 }
 
-/// Writes the pages anew if that is asked for. Tests that read the book call it first, whichever comes first.
+/// Writes the pages anew if that is asked for. Tests that read the book call it first, whichever
+/// comes first.
 pub(crate) fn settle() {
     static SETTLED: Once = Once::new();
     SETTLED.call_once(|| {

@@ -1,4 +1,5 @@
-//! What a drive holds that it should not: bad blocks that nobody has mended, and blocks that are not what the drive said they would be.
+//! What a drive holds that it should not: bad blocks that nobody has mended, and blocks that are
+//! not what the drive said they would be.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -113,7 +114,8 @@ impl Damage {
         self.strays.add(blocks);
     }
 
-    /// How many of these blocks are not what they should be; those that rot by themselves are not counted.
+    /// How many of these blocks are not what they should be; those that rot by themselves are not
+    /// counted.
     pub(super) fn wrong(&self, blocks: &Range<u64>) -> u64 {
         self.wrong.count(blocks)
     }

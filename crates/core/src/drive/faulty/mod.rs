@@ -1,15 +1,17 @@
 //! A drive on which things go wrong, around one that does what it is told.
 //!
-//! The drive inside carries out each command as if nothing were wrong; what this costs on top (retries, a slow drive, a host
-//! that waits for an answer in vain) is added to the command's overhead before it ends. So the arm is where the drive's oracle believes
-//! it to be, and the platters turn on. So, too, a command that is not answered in time lasts as long as the drive is busy with it, however
-//! short its host's patience: where a drive stands that was told to stop within a command, no oracle could know. A drive that is gone is not
-//! asked any more.
+//! The drive inside carries out each command as if nothing were wrong; what this costs on top
+//! (retries, a slow drive, a host that waits for an answer in vain) is added to the command's
+//! overhead before it ends. So the arm is where the drive's oracle believes it to be, and the
+//! platters turn on. So, too, a command that is not answered in time lasts as long as the drive is
+//! busy with it, however short its host's patience: where a drive stands that was told to stop
+//! within a command, no oracle could know. A drive that is gone is not asked any more.
 //!
-//! What goes wrong, [`Faults`] say: a pure function. What is kept here is what follows from it: which bad blocks were written since
-//! ([`damage`]), and which blocks do not hold what the drive said they would. With [`protection`](super::protection) a read of those that
-//! give themselves away by guard or tag fails. O(1) a command and O(log n) in the blocks that are
-//! bad; memory only for these.
+//! What goes wrong, [`Faults`] say: a pure function. What is kept here is what follows from it:
+//! which bad blocks were written since ([`damage`]), and which blocks do not hold what the drive
+//! said they would. With [`protection`](super::protection) a read of those that give themselves
+//! away by guard or tag fails. O(1) a command and O(log n) in the blocks that are bad; memory only
+//! for these.
 
 mod damage;
 
@@ -28,11 +30,12 @@ use damage::Damage;
 /// How every command to a drive ends that is gone.
 const GONE: Status = Status::Failed(Failure::Gone);
 
-/// What a host takes to learn that it has sent a command to a drive that is gone. Without it, a scheduler that moves the arm about would
-/// do so without end at one instant.
+/// What a host takes to learn that it has sent a command to a drive that is gone. Without it, a
+/// scheduler that moves the arm about would do so without end at one instant.
 const REFUSAL: Duration = Duration::from_us(100);
 
-/// A slow drive takes no longer than that for a command: a year, far beyond any patience, and clocks count some five hundred.
+/// A slow drive takes no longer than that for a command: a year, far beyond any patience, and
+/// clocks count some five hundred.
 const SLOWEST: Duration = Duration::from_ms(365 * 86_400_000);
 
 /// How often what has happened, in the order of [`MEASURES`].

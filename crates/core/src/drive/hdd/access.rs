@@ -7,13 +7,15 @@
 //!   └─────────────────────────────┘               the next block is on another track
 //! ```
 //!
-//! Every state ends at `due`. Whether a passing sector can be used (room in the buffer for a read, data for a
-//! write) is decided when it begins to pass, by the owner of this access; so is what its end means. Where nothing
-//! can come in between, many sectors are taken in one step: [`Access::run_length`].
+//! Every state ends at `due`. Whether a passing sector can be used (room in the buffer for a read,
+//! data for a write) is decided when it begins to pass, by the owner of this access; so is what its
+//! end means. Where nothing can come in between, many sectors are taken in one step:
+//! [`Access::run_length`].
 //!
-//! An access *in order* takes the wanted block and no other. One without latency begins with whatever sector of
-//! the wanted rest of the track comes first, remembers one run of blocks read out of turn, and jumps over it when
-//! the blocks before have come round (DiskSim 4.0, `disk_buffer_sector_done`, "zero latency").
+//! An access *in order* takes the wanted block and no other. One without latency begins with
+//! whatever sector of the wanted rest of the track comes first, remembers one run of blocks read
+//! out of turn, and jumps over it when the blocks before have come round (DiskSim 4.0,
+//! `disk_buffer_sector_done`, "zero latency").
 
 use std::ops::Range;
 
@@ -60,8 +62,8 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// Sends the arm from `from` to the track of block `at`. The movement begins at `start`, or later so that it
-    /// does not end before `least` has passed.
+    /// Sends the arm from `from` to the track of block `at`. The movement begins at `start`, or
+    /// later so that it does not end before `least` has passed.
     #[inline]
     pub(super) fn begin(
         mechanics: &Mechanics,
@@ -119,8 +121,8 @@ impl Access {
         self.await_block(mechanics, self.due);
     }
 
-    /// The arm has arrived: waits for the first sector to come of those from `at` to the end of the track, or of
-    /// `at` itself if none of them is under the heads.
+    /// The arm has arrived: waits for the first sector to come of those from `at` to the end of the
+    /// track, or of `at` itself if none of them is under the heads.
     pub(super) fn arrive_anywhere(&mut self, mechanics: &Mechanics) {
         let span = mechanics.layout().track_span(Pba(self.at));
         self.track = span.start.0..span.end.0;
@@ -134,7 +136,8 @@ impl Access {
         self.await_block(mechanics, self.due);
     }
 
-    /// The first block to begin among those from `at` on, if the heads have come down behind the begin of `at`.
+    /// The first block to begin among those from `at` on, if the heads have come down behind the
+    /// begin of `at`.
     fn under_heads(&self, mechanics: &Mechanics) -> Option<u64> {
         let spindle = mechanics.spindle();
         let phase = spindle.phase(self.due);
@@ -170,8 +173,8 @@ impl Access {
         self.due = self.since + self.spot.sectors_pass(self.passed + 1);
     }
 
-    /// How many sectors, the passing one included, end before `horizon`; at most `most`, which is at least 1, and
-    /// none beyond the stretch.
+    /// How many sectors, the passing one included, end before `horizon`; at most `most`, which is
+    /// at least 1, and none beyond the stretch.
     #[inline]
     pub(super) fn run_length(&self, horizon: Instant, most: u64) -> u64 {
         let most = most.min(self.spot.contiguous.0 - self.passed);
@@ -206,8 +209,8 @@ impl Access {
         self.due
     }
 
-    /// In order, and the blocks so far are used: goes on with block `at`. False if that is on another track, to
-    /// which the owner has to send the arm.
+    /// In order, and the blocks so far are used: goes on with block `at`. False if that is on
+    /// another track, to which the owner has to send the arm.
     #[inline]
     pub(super) fn follow(&mut self, mechanics: &Mechanics) -> bool {
         if self.passed < self.spot.contiguous.0 {
@@ -222,7 +225,8 @@ impl Access {
         true
     }
 
-    /// Whether a block passes under the heads on this track: one that was remapped to another one does not.
+    /// Whether a block passes under the heads on this track: one that was remapped to another one
+    /// does not.
     pub(super) fn passes(&self, mechanics: &Mechanics, block: u64) -> bool {
         mechanics.layout().spot(Pba(block)).arm_position() == self.spot.arm_position()
     }

@@ -1,4 +1,5 @@
-//! The on-board buffer: which segment holds what, which one a command gets, how far read-ahead goes.
+//! The on-board buffer: which segment holds what, which one a command gets, how far read-ahead
+//! goes.
 //!
 //! A segment holds one run of blocks, `first..end`. Its life:
 //!
@@ -14,10 +15,11 @@
 //!                               └─────────────────────────────────────────────┘
 //! ```
 //!
-//! A command gets the segment of highest value, and among equals the one that was used least recently. The
-//! values rank as in DiskSim 4.0 (`disksim_diskcache.c`, segment selection priorities): a hit beats a segment
-//! that may be overwritten; fresher data beat older data; nothing useful is overwritten while something useless
-//! can be. Costs a walk over all segments for every command.
+//! A command gets the segment of highest value, and among equals the one that was used least
+//! recently. The values rank as in DiskSim 4.0 (`disksim_diskcache.c`, segment selection
+//! priorities): a hit beats a segment that may be overwritten; fresher data beat older data;
+//! nothing useful is overwritten while something useless can be. Costs a walk over all segments for
+//! every command.
 
 use std::ops::Range;
 
@@ -77,7 +79,8 @@ impl Segment {
         matches!(self.state, State::Dirty | State::Writing)
     }
 
-    /// Blocks that a write finds in it and may overwrite there: all that has yet to be written, until the arm comes.
+    /// Blocks that a write finds in it and may overwrite there: all that has yet to be written,
+    /// until the arm comes.
     pub(super) fn may_overwrite(&self, firmware: &Firmware) -> Range<u64> {
         match firmware.buffer.hits_while_writing && self.state == State::Dirty {
             true => self.written..self.end,
@@ -133,7 +136,8 @@ pub(super) struct Choice {
 #[derive(Debug)]
 pub(super) struct Buffer {
     segments: Vec<Segment>,
-    /// Indices of segments, the one used least recently first: those that serve reads, and those for writes only.
+    /// Indices of segments, the one used least recently first: those that serve reads, and those
+    /// for writes only.
     recency: [Vec<usize>; 2],
     /// The segment used last.
     latest: usize,
@@ -205,7 +209,8 @@ impl Buffer {
         &mut self.segments[index]
     }
 
-    /// Which segment a read of `first..end` gets. It waits for read-ahead if that comes to its first block as one of the next `near`.
+    /// Which segment a read of `first..end` gets. It waits for read-ahead if that comes to its
+    /// first block as one of the next `near`.
     pub(super) fn for_read(&self, firmware: &Firmware, first: u64, end: u64, near: u64) -> Choice {
         let mut best = Best::NONE;
         for &index in self.may_answer() {
@@ -261,7 +266,8 @@ impl Buffer {
         best.choice()
     }
 
-    /// Segments that may answer reads, in the order of use. Before the first write nothing is in those for writes only.
+    /// Segments that may answer reads, in the order of use. Before the first write nothing is in
+    /// those for writes only.
     fn may_answer(&self) -> impl Iterator<Item = &usize> {
         let [others, writes_only] = &self.recency;
         let written = if self.dirtied > 0 {
@@ -272,7 +278,8 @@ impl Buffer {
         others.iter().chain(written)
     }
 
-    /// Segments that hold something for a read, or for one that waits until it is written ([`Buffer::in_the_way`]).
+    /// Segments that hold something for a read, or for one that waits until it is written
+    /// ([`Buffer::in_the_way`]).
     pub(super) fn filled(&self) -> impl Iterator<Item = (usize, &Segment)> {
         let all = self.segments.iter().enumerate();
         all.filter(|(index, segment)| {
@@ -280,7 +287,8 @@ impl Buffer {
         })
     }
 
-    /// The first run of these blocks that a read has to wait for, as it is to be written and does not answer.
+    /// The first run of these blocks that a read has to wait for, as it is to be written and does
+    /// not answer.
     pub(super) fn in_the_way(
         &self,
         firmware: &Firmware,
@@ -356,7 +364,8 @@ impl Buffer {
         self.latest == index
     }
 
-    /// A command uses segment `index`. A write empties clean segments elsewhere that hold any of its blocks.
+    /// A command uses segment `index`. A write empties clean segments elsewhere that hold any of
+    /// its blocks.
     pub(super) fn used(&mut self, index: usize, op: Op, first: u64, end: u64) {
         let order = usize::from(self.serves_writes_only(index));
         let order = &mut self.recency[order];

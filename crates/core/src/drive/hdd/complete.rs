@@ -1,6 +1,7 @@
 //! A disk drive with its electronics, and the oracle that knows all of it.
 //!
-//! The oracle is an equal twin of the drive: it is told the same commands, so it does the same, down to the sector at which read-ahead stands.
+//! The oracle is an equal twin of the drive: it is told the same commands, so it does the same,
+//! down to the sector at which read-ahead stands.
 //!
 //! ```text
 //! a read         overhead, what the arm has to finish first (read-ahead to its least, or the one segment that is being written), the way, the turn
@@ -9,7 +10,8 @@
 //!                for room does not count either
 //! ```
 //!
-//! A price does not count that a read whose blocks are in the buffer needs no arm: see `docs/design/0008-complete-drive.md`.
+//! A price does not count that a read whose blocks are in the buffer needs no arm: see
+//! `docs/design/0008-complete-drive.md`.
 
 use std::sync::Arc;
 
@@ -32,7 +34,8 @@ use crate::units::{Blocks, Duration, Instant, Pba};
 pub(super) struct CompleteDrive {
     controller: Controller,
     running: Option<(Instant, DriveDone)>,
-    /// What the medium did not have when the command under way came. The controller has run that to its end already.
+    /// What the medium did not have when the command under way came. The controller has run that to
+    /// its end already.
     unwritten: Vec<Unwritten>,
 }
 
@@ -66,7 +69,8 @@ impl Drive for CompleteDrive {
         Some(done)
     }
 
-    /// While a command runs, what the medium did not have when it came: by now it may have some of that.
+    /// While a command runs, what the medium did not have when it came: by now it may have some of
+    /// that.
     fn volatile(&self, now: Instant, out: &mut Vec<Unwritten>) {
         if self.running.is_some() {
             return out.extend(&self.unwritten);
@@ -94,7 +98,8 @@ pub(super) struct CompleteOracle {
     freed: [Freed; 2],
     /// How that is found out.
     trial: Trial,
-    /// The instant that `freed` and `ready` are about; none before the first one, and while the drive is at work.
+    /// The instant that `freed` and `ready` are about; none before the first one, and while the
+    /// drive is at work.
     now: Option<Instant>,
     /// A write comes behind others, in the buffer: the time until then does not count.
     behind: bool,
@@ -381,7 +386,8 @@ mod tests {
     use crate::rng::Rng;
     use crate::units::{Blocks, Duration, Instant, Pba};
 
-    /// A turn is 10 ms, a sector 1 ms; data cross the bus in no time, so a read of one block ends with its sector.
+    /// A turn is 10 ms, a sector 1 ms; data cross the bus in no time, so a read of one block ends
+    /// with its sector.
     fn blueprint(write_behind: &str, for_writes: u32) -> HddBlueprint {
         drive(write_behind, (5, for_writes), "")
     }
@@ -427,7 +433,8 @@ mod tests {
         )
     }
 
-    /// What of a write is in the buffer a power cut takes while another command runs, too: how much of it is written by then is not told.
+    /// What of a write is in the buffer a power cut takes while another command runs, too: how much
+    /// of it is written by then is not told.
     #[test]
     fn what_the_medium_did_not_have_may_be_lost_while_the_next_command_runs() {
         let mut drive = blueprint("any", 1).drive();
@@ -455,7 +462,8 @@ mod tests {
         }
     }
 
-    /// Four writes are taken at once; a fifth is priced by what the arm needs for it when all are written, which a flush tells.
+    /// Four writes are taken at once; a fifth is priced by what the arm needs for it when all are
+    /// written, which a flush tells.
     #[test]
     fn a_write_that_the_buffer_takes_is_priced_behind_all_that_are_to_be_written() {
         let blueprint = blueprint("any", 5);
@@ -492,7 +500,8 @@ mod tests {
                 (flushed + price).0,
                 (flushed + oracle.positioning_time(flushed, Op::Write, &place, Blocks(1))).0,
             ];
-            // Both name an instant at which its block begins; the overhead of a write may miss a turn.
+            // Both name an instant at which its block begins; the overhead of a write may miss a
+            // turn.
             assert!(
                 before <= behind + 2 && (behind + 2 - before) % turn <= 4,
                 "{before} {behind}"
@@ -510,8 +519,10 @@ mod tests {
         }
     }
 
-    /// Where the nearest segment is written first, the price of a write is when its first block begins: behind what the arm is writing if nothing else waits,
-    /// behind the one that waits if that can begin sooner, and if the buffer is full behind what is being written. A power cut loses what is not on the medium, so that tells when a block came there.
+    /// Where the nearest segment is written first, the price of a write is when its first block
+    /// begins: behind what the arm is writing if nothing else waits, behind the one that waits if
+    /// that can begin sooner, and if the buffer is full behind what is being written. A power cut
+    /// loses what is not on the medium, so that tells when a block came there.
     #[test]
     fn a_write_that_is_nearest_is_written_when_its_price_says() {
         let own = "write_back = 'nearest'\n            accept_while_writing = true";
@@ -669,7 +680,9 @@ mod tests {
         (0..count).map(one).collect()
     }
 
-    /// Electronics whose bus is slow enough to matter, and turns that six blocks lose on it wherever they go. Behind the last sector the host is told, which takes 0.07 ms, or 0.03 after an extra disconnect.
+    /// Electronics whose bus is slow enough to matter, and turns that six blocks lose on it
+    /// wherever they go. Behind the last sector the host is told, which takes 0.07 ms, or 0.03
+    /// after an extra disconnect.
     const ELECTRONICS: &[(&str, u64, &str)] = &[
         (
             "faster than the medium",
@@ -719,7 +732,8 @@ mod tests {
         }
     }
 
-    /// Where data come late, the price is that of the pass after which nothing is lost that could be kept.
+    /// Where data come late, the price is that of the pass after which nothing is lost that could
+    /// be kept.
     #[test]
     fn a_write_begins_when_its_data_are_there() {
         let mut rng = Rng::stream(11, "data");
@@ -749,13 +763,14 @@ mod tests {
         }
     }
 
-    /// Of all writes after such a command, and elsewhere, how many did not end when their price said, and how many there were. Turns may be lost
-    /// whatever the place.
+    /// Of all writes after such a command, and elsewhere, how many did not end when their price
+    /// said, and how many there were. Turns may be lost whatever the place.
     fn missed(all: &[Carried], after: Op, lost_turns: u64) -> (u32, u32) {
         let turn = Duration::from_ms(10).0;
         let (mut missed, mut of) = (0, 0);
         for (before, write) in all.iter().zip(&all[1..]) {
-            // What the buffer has of the blocks changes how it takes them, and a price does not name them.
+            // What the buffer has of the blocks changes how it takes them, and a price does not
+            // name them.
             let near = write.at <= before.at + before.len && before.at <= write.at + write.len;
             if write.op != Op::Write || before.op != after || near {
                 continue;

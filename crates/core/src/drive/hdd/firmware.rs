@@ -1,9 +1,11 @@
-//! What a drive's electronics do, as its file says it: the on-board buffer, the bus, the command overheads.
+//! What a drive's electronics do, as its file says it: the on-board buffer, the bus, the command
+//! overheads.
 //!
-//! The tables `[buffer]`, `[bus]` and `[overheads]` of a drive's file are read and checked here, and turned into
-//! [`Firmware`]: the same in whole nanoseconds. The words are ours; the meaning of every key, unless it says otherwise, is that of a
-//! parameter of DiskSim 4.0's disk controller (Bucy, Schindler, Schlosser, Ganger, *The DiskSim Simulation
-//! Environment Version 4.0 Reference Manual*, CMU-PDL-08-101, 2008, section 3.4.4), which is named beside it.
+//! The tables `[buffer]`, `[bus]` and `[overheads]` of a drive's file are read and checked here,
+//! and turned into [`Firmware`]: the same in whole nanoseconds. The words are ours; the meaning of
+//! every key, unless it says otherwise, is that of a parameter of DiskSim 4.0's disk controller
+//! (Bucy, Schindler, Schlosser, Ganger, *The DiskSim Simulation Environment Version 4.0 Reference
+//! Manual*, CMU-PDL-08-101, 2008, section 3.4.4), which is named beside it.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +24,8 @@ pub struct BufferParameters {
     pub segment_blocks: u64,
     /// Segments that may hold data on their way to the medium (maximum number of write segments).
     pub write_segments_max: u32,
-    /// Blocks of a segment that serves writes only. If it is given, `write_segments_max` of these stand beside the others, which then serve reads only. Not in DiskSim.
+    /// Blocks of a segment that serves writes only. If it is given, `write_segments_max` of these
+    /// stand beside the others, which then serve reads only. Not in DiskSim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_segment_blocks: Option<u64>,
     /// Which of the segments that wait for the arm is written first.
@@ -49,13 +52,15 @@ pub struct BufferParameters {
     /// Blocks that are read ahead at most; 0 for what the segment holds (maximum read-ahead).
     #[serde(default)]
     pub read_ahead_max_blocks: u64,
-    /// What becomes of requested blocks when read-ahead wants their room (read-ahead over requested).
+    /// What becomes of requested blocks when read-ahead wants their room (read-ahead over
+    /// requested).
     #[serde(default)]
     pub requested_blocks: RequestedBlocks,
     /// A read that the buffer answers sets off read-ahead as well (read-ahead on idle hit).
     #[serde(default)]
     pub read_ahead_on_hit: bool,
-    /// A read keeps blocks of its track that pass before the first wanted one (read any free blocks).
+    /// A read keeps blocks of its track that pass before the first wanted one (read any free
+    /// blocks).
     #[serde(default)]
     pub read_whole_track: bool,
     /// When a write is acknowledged (fast write level).
@@ -64,7 +69,8 @@ pub struct BufferParameters {
     /// A write that continues one still in the buffer joins it (combine seq writes).
     #[serde(default = "yes")]
     pub join_writes: bool,
-    /// Data of a write are taken while the arm still works for an earlier one (allow write prebuffering).
+    /// Data of a write are taken while the arm still works for an earlier one (allow write
+    /// prebuffering).
     #[serde(default)]
     pub accept_while_writing: bool,
     /// Read-ahead stops within a sector, not only behind it (stop prefetch in sector).
@@ -73,11 +79,12 @@ pub struct BufferParameters {
     /// A write to blocks that are being read ahead ends the read-ahead (write hit stop prefetch).
     #[serde(default = "yes")]
     pub write_ends_read_ahead: bool,
-    /// A sector needs its room in the segment when it begins, not when it ends (read directly to buffer).
+    /// A sector needs its room in the segment when it begins, not when it ends (read directly to
+    /// buffer).
     #[serde(default = "yes")]
     pub room_at_sector_start: bool,
-    /// A read of which the first blocks are there begins at once, below the watermark too (immed transfer
-    /// partial hit).
+    /// A read of which the first blocks are there begins at once, below the watermark too (immed
+    /// transfer partial hit).
     #[serde(default = "yes")]
     pub partial_hit_at_once: bool,
     /// A read begins with any sector it wants, not with its first (immediate buffer read).
@@ -86,13 +93,16 @@ pub struct BufferParameters {
     /// The same of writes (immediate buffer write).
     #[serde(default)]
     pub zero_latency_writes: bool,
-    /// A read that begins with the very block that read-ahead reads next is a hit (allow almost read hits).
+    /// A read that begins with the very block that read-ahead reads next is a hit (allow almost
+    /// read hits).
     #[serde(default)]
     pub read_hits_on_next_block: bool,
-    /// A read that begins with a block that read-ahead comes to within a turn of the platter is a hit, and waits for it.
+    /// A read that begins with a block that read-ahead comes to within a turn of the platter is a
+    /// hit, and waits for it.
     #[serde(default)]
     pub read_hits_within_turn: bool,
-    /// Reads that the buffer answers, and writes all of whose blocks it has yet to write, are served whatever the arm does. Not in DiskSim.
+    /// Reads that the buffer answers, and writes all of whose blocks it has yet to write, are
+    /// served whatever the arm does. Not in DiskSim.
     #[serde(default)]
     pub hits_while_writing: bool,
     /// Reads are answered with written data (allow read hits on write data).
@@ -128,7 +138,8 @@ pub enum ReadAhead {
     WithinCylinder,
     /// `read_ahead_max_blocks` (3).
     Blocks,
-    /// To the end of the track, and of one more if the segment holds blocks of the track before (4).
+    /// To the end of the track, and of one more if the segment holds blocks of the track before
+    /// (4).
     TrackEnd,
 }
 
@@ -152,7 +163,8 @@ pub enum WriteBack {
     /// The one that has been dirty longest, as in DiskSim.
     #[default]
     Oldest,
-    /// The one that the arm can begin with soonest; but what a waiting command needs comes first. Not in DiskSim.
+    /// The one that the arm can begin with soonest; but what a waiting command needs comes first.
+    /// Not in DiskSim.
     Nearest,
 }
 
@@ -197,7 +209,8 @@ pub struct OverheadParameters {
     pub read_miss_after_read_ms: f64,
     /// See `read_miss_after_read_ms`.
     pub read_miss_after_write_ms: f64,
-    /// A write, until the arm moves and data flow (write hit over. with write-behind, else write miss over.).
+    /// A write, until the arm moves and data flow (write hit over. with write-behind, else write
+    /// miss over.).
     pub write_after_read_ms: f64,
     /// See `write_after_read_ms`.
     pub write_after_write_ms: f64,
@@ -217,9 +230,11 @@ pub struct OverheadParameters {
     pub read_disconnect_after_write_ms: f64,
     /// To leave the bus in a write (write disconnect overhead).
     pub write_disconnect_ms: f64,
-    /// Least movement of the arm before a write that does not continue the one before (minimum seek delay).
+    /// Least movement of the arm before a write that does not continue the one before (minimum seek
+    /// delay).
     pub write_seek_min_ms: f64,
-    /// Given if a write right behind an unrelated write leaves the bus once more (extra write disconnect).
+    /// Given if a write right behind an unrelated write leaves the bus once more (extra write
+    /// disconnect).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_disconnect: Option<ExtraDisconnectParameters>,
 }
@@ -385,7 +400,8 @@ impl Firmware {
         needed.min(self.buffer.blocks_for(Op::Write))
     }
 
-    /// Blocks that must be there before a read asks for the bus, or may be left when a write does so again.
+    /// Blocks that must be there before a read asks for the bus, or may be left when a write does
+    /// so again.
     #[inline]
     pub(super) fn watermark(&self, op: Op, len: u64) -> u64 {
         let share = match op {

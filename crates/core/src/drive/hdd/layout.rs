@@ -1,9 +1,10 @@
 //! Where every block lies: block to run, run to position, position to cylinder, head and angle.
 //!
-//! The rules are those of DiskSim 4.0's `layout_g1` as the reference tables state them. The run of a block comes
-//! from a table indexed by the block's upper bits, so the search starts a step or two from its end; divisions by
-//! sectors per track and by heads are multiplications by an exact reciprocal; angles are 64-bit fractions of a
-//! turn, whose overflow is the modulus. About ten nanoseconds a block, with defects or without.
+//! The rules are those of DiskSim 4.0's `layout_g1` as the reference tables state them. The run of
+//! a block comes from a table indexed by the block's upper bits, so the search starts a step or two
+//! from its end; divisions by sectors per track and by heads are multiplications by an exact
+//! reciprocal; angles are 64-bit fractions of a turn, whose overflow is the modulus. About ten
+//! nanoseconds a block, with defects or without.
 
 use std::ops::Range;
 
@@ -43,7 +44,8 @@ struct ZoneTracks {
     flip_base: u32,
     /// 1 if heads of odd cylinders are flipped.
     flip_mask: u32,
-    /// Angle at which the zone begins, and what a track, a cylinder and a sector add; in 2^-64 turns.
+    /// Angle at which the zone begins, and what a track, a cylinder and a sector add; in 2^-64
+    /// turns.
     angle: u64,
     track_step: u64,
     cylinder_step: u64,
@@ -248,8 +250,9 @@ impl Layout {
         low + self.runs[low + 1..=high].partition_point(|run| run.first <= at.0)
     }
 
-    /// The blocks of the track on which a block lies, with sectors counted that are remapped from it. Empty if the
-    /// block itself is remapped to a track that holds spare sectors only. A remapped track keeps its blocks.
+    /// The blocks of the track on which a block lies, with sectors counted that are remapped from
+    /// it. Empty if the block itself is remapped to a track that holds spare sectors only. A
+    /// remapped track keeps its blocks.
     pub fn track_span(&self, at: Pba) -> Range<Pba> {
         let index = self.run(at);
         let (run, next) = (self.runs[index], self.runs[index + 1].first);
@@ -305,7 +308,8 @@ impl Layout {
         begin..end.max(begin)
     }
 
-    /// The zone of a cylinder, or the one before it if it is of none, and the cylinder's number in it. None in front of the first zone.
+    /// The zone of a cylinder, or the one before it if it is of none, and the cylinder's number in
+    /// it. None in front of the first zone.
     fn within(&self, cylinder: u32) -> Option<(usize, u64)> {
         let behind = |zone: &ZoneTracks| zone.first_cylinder <= cylinder;
         let zone = self.zones.partition_point(behind).checked_sub(1)?;
@@ -329,7 +333,8 @@ impl Layout {
         }
     }
 
-    /// Whether one of these blocks is remapped. What follows each other in both lists is at home as a whole, or not.
+    /// Whether one of these blocks is remapped. What follows each other in both lists is at home as
+    /// a whole, or not.
     pub(super) fn any_lies_elsewhere(&self, blocks: Range<u64>) -> bool {
         let mut at = blocks.start;
         while at < blocks.end {
@@ -420,8 +425,8 @@ fn check_end(
     ))
 }
 
-/// An index of runs by the upper bits of a block: the run at the begin of every bucket, and how many lower bits
-/// a bucket leaves out. About four buckets a run keep most of them within one run.
+/// An index of runs by the upper bits of a block: the run at the begin of every bucket, and how
+/// many lower bits a bucket leaves out. About four buckets a run keep most of them within one run.
 fn buckets(runs: &[Run], capacity: u64) -> (Vec<u32>, u32) {
     let wanted = (4 * runs.len() as u64).next_power_of_two();
     let shift = (capacity / wanted).max(1).ilog2();
@@ -435,9 +440,9 @@ fn buckets(runs: &[Run], capacity: u64) -> (Vec<u32>, u32) {
 
 /// Division by a number known beforehand, as a multiplication.
 ///
-/// With `m = (2^64 - 1) div d` the quotient `n div d` is `(n + 1) * m div 2^64` exactly, for every `n` below
-/// `2^64 / d`: `(n + 1) / d` exceeds the true quotient by at least `1 / d` unless it is the next whole number,
-/// and the error of `m` takes away more than nothing and no more than that.
+/// With `m = (2^64 - 1) div d` the quotient `n div d` is `(n + 1) * m div 2^64` exactly, for every
+/// `n` below `2^64 / d`: `(n + 1) / d` exceeds the true quotient by at least `1 / d` unless it is
+/// the next whole number, and the error of `m` takes away more than nothing and no more than that.
 #[derive(Clone, Copy, Debug)]
 struct Divisor {
     by: u64,
@@ -462,8 +467,8 @@ impl Divisor {
 mod tests {
     use super::*;
 
-    /// 2 heads, cylinders 0 and 1 of 10 sectors, then 3 and 4 of 4; a track skew of 3 sectors, a cylinder skew
-    /// of 5, two defects.
+    /// 2 heads, cylinders 0 and 1 of 10 sectors, then 3 and 4 of 4; a track skew of 3 sectors, a
+    /// cylinder skew of 5, two defects.
     const SMALL: &str = "
         kind = 'hdd'
         rpm = 6000
@@ -514,7 +519,8 @@ mod tests {
         assert_eq!(place(&layout, 4), (0, 0, 5, 50));
         // The first track holds 9 blocks; the second begins 3 sectors later.
         assert_eq!(place(&layout, 9), (0, 1, 0, 30));
-        // Sector 2 of it is remapped to the last sector of the zone: two track skews and a cylinder skew.
+        // Sector 2 of it is remapped to the last sector of the zone: two track skews and a cylinder
+        // skew.
         assert_eq!(place(&layout, 11), (1, 1, 9, 0));
         assert_eq!(place(&layout, 12), (0, 1, 3, 60));
         assert_eq!(place(&layout, 19), (1, 0, 0, 80));

@@ -1,4 +1,5 @@
-//! The mechanics: what an access costs from where the heads stand and which angle passes under them.
+//! The mechanics: what an access costs from where the heads stand and which angle passes under
+//! them.
 //!
 //! An access is a sequence of stretches, blocks that follow each other on one track without a gap:
 //!
@@ -6,10 +7,11 @@
 //! move (seek, at least the head switch if the head changes; settle before a write) | wait for the angle | sectors pass
 //! ```
 //!
-//! The first stretch's move and wait are the access's seek and rotation; all the rest is transfer. A skipped
-//! sector ends a stretch, so it passes under the head as a wait; a remapped one is a stretch elsewhere.
-//! Source: rules 4 to 7 of the reference tables (DiskSim 4.0's `mech_g1`). Where the reference jumps over a
-//! skipped sector without time, this does not: see `docs/design/0003-disk-mechanics.md`.
+//! The first stretch's move and wait are the access's seek and rotation; all the rest is transfer.
+//! A skipped sector ends a stretch, so it passes under the head as a wait; a remapped one is a
+//! stretch elsewhere. Source: rules 4 to 7 of the reference tables (DiskSim 4.0's `mech_g1`). Where
+//! the reference jumps over a skipped sector without time, this does not: see
+//! `docs/design/0003-disk-mechanics.md`.
 //!
 //! Costs a table look-up, a multiplication and [`Layout::spot`] per stretch; nothing is allocated.
 
@@ -110,7 +112,8 @@ impl Mechanics {
     /// Refuses a negative settle that would end a move before it began.
     fn check_settle(&self, settle_ms: f64) -> Result<(), ConfigError> {
         let switch = (self.layout.heads() > 1).then_some(self.head_switch);
-        // A move that takes no time needs no settle. Every distance counts: the nearest may take none.
+        // A move that takes no time needs no settle. Every distance counts: the nearest may take
+        // none.
         let switch = switch.filter(|switch| *switch > Duration::ZERO);
         let moves = [self.curve.shortest(), switch].into_iter().flatten();
         let Some(shortest) = moves.min() else {

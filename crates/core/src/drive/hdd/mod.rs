@@ -13,8 +13,9 @@
 //! | `controller` | how a command runs between bus, buffer and arm |
 //! | `slots` | where slots for eager writes lie, and which one passes |
 //!
-//! Drive and oracles share one immutable [`Mechanics`]; each has its own idea of where the heads stand.
-//! Source: DiskSim 4.0's disk model as the reference tables state it. Costs about 30 ns a command.
+//! Drive and oracles share one immutable [`Mechanics`]; each has its own idea of where the heads
+//! stand. Source: DiskSim 4.0's disk model as the reference tables state it. Costs about 30 ns a
+//! command.
 
 use std::sync::Arc;
 
@@ -450,8 +451,8 @@ mod tests {
     use super::*;
     use crate::ids::IoId;
 
-    /// 6,000 turns a minute, a turn is 10 ms; 10 sectors a track, 1 ms each; 2 heads, 3 cylinders; a track skew
-    /// of 2 sectors, a cylinder skew of 3.
+    /// 6,000 turns a minute, a turn is 10 ms; 10 sectors a track, 1 ms each; 2 heads, 3 cylinders;
+    /// a track skew of 2 sectors, a cylinder skew of 3.
     fn drive(settle_ms: f64) -> HddBlueprint {
         let text = format!(
             "kind = 'hdd'
@@ -518,16 +519,17 @@ mod tests {
 
     #[test]
     fn a_skipped_sector_passes_under_the_head() {
-        // Cylinder 1 begins at angle 0.5. Its sectors 4 and 6 hold blocks 24 and 25: sector 5 is skipped.
+        // Cylinder 1 begins at angle 0.5. Its sectors 4 and 6 hold blocks 24 and 25: sector 5 is
+        // skipped.
         assert_eq!(us(access(0, Op::Read, 24, 2)), [2_000, 7_000, 3_000]);
     }
 
     #[test]
     fn a_remapped_sector_is_visited() {
-        // Blocks 41, 42, 43 lie at positions 42, 58, 44: cylinder 2, head 0, sectors 2 and 4; head 1, sector 8.
-        // Cylinder 2 begins at 0.5 + 0.2 + 0.3 = 1.0 turns, its second track at 1.2 turns.
-        // Seek until 2.5; sector 2 begins at 12 ms; head 1 at 13.5, sector 8 begins at 20 ms; head 0 at 21.5,
-        // sector 4 begins at 24 ms.
+        // Blocks 41, 42, 43 lie at positions 42, 58, 44: cylinder 2, head 0, sectors 2 and 4; head
+        // 1, sector 8. Cylinder 2 begins at 0.5 + 0.2 + 0.3 = 1.0 turns, its second track at 1.2
+        // turns. Seek until 2.5; sector 2 begins at 12 ms; head 1 at 13.5, sector 8 begins at 20
+        // ms; head 0 at 21.5, sector 4 begins at 24 ms.
         assert_eq!(us(access(0, Op::Read, 41, 3)), [2_500, 9_500, 13_000]);
     }
 
@@ -540,7 +542,8 @@ mod tests {
             now += media.cost.total();
             arm = media.arm;
         }
-        // 25 sectors, two switches of 2 sectors and one of 3 behind track 1: 20 sectors, then cylinder 1.
+        // 25 sectors, two switches of 2 sectors and one of 3 behind track 1: 20 sectors, then
+        // cylinder 1.
         let expected = 25_000_000 + 2_000_000 + 3_000_000;
         assert!(now.0.abs_diff(expected) < 100, "{now}");
     }

@@ -1,7 +1,7 @@
 //! The parameters of a disk drive, as its file holds them, and what must be true of them.
 //!
-//! A drive is data. The words are ours; the scheme numbers in the comments are those of DiskSim 4.0 and of the
-//! reference tables. All mistakes are found here: what passes can be built and run.
+//! A drive is data. The words are ours; the scheme numbers in the comments are those of DiskSim 4.0
+//! and of the reference tables. All mistakes are found here: what passes can be built and run.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,8 +19,8 @@ pub struct Parameters {
     /// What it is, in one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The year in which it was first sold. The model does not read it: it tells which disks of the catalog are of today. One of the
-    /// catalog without it is taken only where it is named.
+    /// The year in which it was first sold. The model does not read it: it tells which disks of the
+    /// catalog are of today. One of the catalog without it is taken only where it is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub year: Option<u32>,
     /// Revolutions per minute.
@@ -31,9 +31,11 @@ pub struct Parameters {
     pub cylinders: u32,
     /// Least time of a move that changes the head, in milliseconds.
     pub head_switch_ms: f64,
-    /// Added to every move before a write, in milliseconds; negative in drives that write earlier than they read.
+    /// Added to every move before a write, in milliseconds; negative in drives that write earlier
+    /// than they read.
     pub write_settle_ms: f64,
-    /// Commands that the drive holds and sorts by itself unless its knob says otherwise; 1, which is no queue, if not given.
+    /// Commands that the drive holds and sorts by itself unless its knob says otherwise; 1, which
+    /// is no queue, if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<u32>,
     /// How heads follow each other in successive cylinders.
@@ -51,7 +53,8 @@ pub struct Parameters {
     /// The angle under the heads at time 0, in turns.
     #[serde(default)]
     pub start_angle_turns: f64,
-    /// Seek time in milliseconds by distance in cylinders, up to the last cylinder; straight lines in between.
+    /// Seek time in milliseconds by distance in cylinders, up to the last cylinder; straight lines
+    /// in between.
     pub seek_ms: Vec<(u32, f64)>,
     /// The seek times were measured, so one may lie below that of a shorter distance.
     #[serde(default)]
@@ -67,7 +70,8 @@ pub struct Parameters {
     pub overheads: Option<OverheadParameters>,
     /// Zones, outermost first.
     pub zones: Vec<Zone>,
-    /// Where the numbers come from and how sure they are: for people, and printed by `show`. The model does not read it.
+    /// Where the numbers come from and how sure they are: for people, and printed by `show`. The
+    /// model does not read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<toml::Table>,
 }
@@ -98,7 +102,8 @@ pub struct Zone {
     /// Blocks of the zone; what its geometry and spares leave if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<u64>,
-    /// Defective positions that are skipped: sectors of the zone, or tracks if whole tracks are spare.
+    /// Defective positions that are skipped: sectors of the zone, or tracks if whole tracks are
+    /// spare.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slips: Vec<u64>,
     /// Defective positions, as above, and the spare ones that hold their blocks.
@@ -172,7 +177,8 @@ impl Parameters {
     /// # Errors
     /// The first thing wrong: the key, the value, what is allowed.
     pub fn read(table: &toml::Table) -> Result<Parameters, ConfigError> {
-        // A choice that is a table loses the keys of its values on its way: they are looked at first.
+        // A choice that is a table loses the keys of its values on its way: they are looked at
+        // first.
         if let Some(sparing @ toml::Value::Table(_)) = table.get("sparing") {
             let alone = toml::Table::from_iter([("sparing".to_owned(), sparing.clone())]);
             file::read::<SparingAlone>(&alone)?;
@@ -322,7 +328,8 @@ impl Parameters {
         self.check_ends()
     }
 
-    /// Zones may leave cylinders between them out. Those in front of the first and behind the last would only make seeks of a drive that has other cylinders.
+    /// Zones may leave cylinders between them out. Those in front of the first and behind the last
+    /// would only make seeks of a drive that has other cylinders.
     fn check_ends(&self) -> Result<(), ConfigError> {
         let (front, back) = (&self.zones[0], &self.zones[self.zones.len() - 1]);
         let error = |index: usize, (first, last): (u32, u32), allowed: String| {
@@ -366,7 +373,8 @@ impl Zone {
         self.tracks(heads) * u64::from(self.sectors_per_track)
     }
 
-    /// Blocks that the zone holds: as given, or what geometry and spares leave; `None` if nothing is left.
+    /// Blocks that the zone holds: as given, or what geometry and spares leave; `None` if nothing
+    /// is left.
     pub fn blocks(&self, heads: u32, sparing: Sparing) -> Option<u64> {
         if self.blocks.is_some() {
             return self.blocks;
@@ -479,7 +487,8 @@ impl Zone {
     }
 }
 
-/// A zone whose tracks are mapped one by one has no more of them than this, so that its map stays within half a gibibyte.
+/// A zone whose tracks are mapped one by one has no more of them than this, so that its map stays
+/// within half a gibibyte.
 const TRACKS_MAX: u64 = 16_000_000;
 /// Cylinders of a disk at most.
 pub const CYLINDERS_MAX: u32 = 4_000_000;

@@ -1,12 +1,14 @@
 //! Where the data of a zone lie among its spare and defective sectors, as runs.
 //!
-//! A *position* counts every sector of a zone, used or not, along its tracks. A run is a stretch of blocks at
-//! consecutive positions. Every way of sparing comes down to a list of runs: one that skips a defect ends a run,
-//! one that moves a defective sector elsewhere makes a run of one block. So the mapping at run time knows
-//! nothing of sparing, and a layout without defects is merely one with one run a zone.
+//! A *position* counts every sector of a zone, used or not, along its tracks. A run is a stretch of
+//! blocks at consecutive positions. Every way of sparing comes down to a list of runs: one that
+//! skips a defect ends a run, one that moves a defective sector elsewhere makes a run of one block.
+//! So the mapping at run time knows nothing of sparing, and a layout without defects is merely one
+//! with one run a zone.
 //!
-//! Source: the sparing schemes 9, 8, 7, 3 and 1 of DiskSim 4.0's `layout_g1`, in its order: slips first, then remaps. Where
-//! every track has its own spares, a slip also turns all later tracks of its zone by a sector, as it does there.
+//! Source: the sparing schemes 9, 8, 7, 3 and 1 of DiskSim 4.0's `layout_g1`, in its order: slips
+//! first, then remaps. Where every track has its own spares, a slip also turns all later tracks of
+//! its zone by a sector, as it does there.
 
 use super::parameters::{HeadOrder, Sparing, Zone};
 
@@ -45,7 +47,8 @@ impl ZoneMap<'_> {
         }
     }
 
-    /// Positions that share their spares, and those of them that are data: the zone, or a range of cylinders.
+    /// Positions that share their spares, and those of them that are data: the zone, or a range of
+    /// cylinders.
     fn chunk(&self) -> (u64, u64) {
         match self.sparing {
             Sparing::CylinderRanges { cylinders } => {
@@ -61,8 +64,9 @@ impl ZoneMap<'_> {
         }
     }
 
-    /// By how many sectors the track of a position is turned. The reference counts the slips of the tracks before it, and
-    /// counts tracks by the number of their head where the heads of a cylinder come in descending order.
+    /// By how many sectors the track of a position is turned. The reference counts the slips of the
+    /// tracks before it, and counts tracks by the number of their head where the heads of a
+    /// cylinder come in descending order.
     fn turned(&self, position: u64) -> u32 {
         if self.sparing != Sparing::TrackEnd || self.zone.slips.is_empty() {
             return 0;
@@ -106,8 +110,8 @@ impl ZoneMap<'_> {
             let mut boundary = 0;
             self.push(&mut runs, chunk * data, base);
             for slip in &slips[here] {
-                // The reference counts a slip once the blocks before it are counted in: two slips at one place
-                // skip two sectors.
+                // The reference counts a slip once the blocks before it are counted in: two slips
+                // at one place skip two sectors.
                 boundary = boundary.max((slip - base).saturating_sub(skipped));
                 skipped += self.unit();
                 if boundary < data {
@@ -173,8 +177,8 @@ impl ZoneMap<'_> {
         runs
     }
 
-    /// Where a replacement lies. Spares of a range replace defects of that range only, so there a replacement
-    /// counts from the start of its range, whichever range its number is of.
+    /// Where a replacement lies. Spares of a range replace defects of that range only, so there a
+    /// replacement counts from the start of its range, whichever range its number is of.
     fn replacement(&self, defect: u64, replacement: u64) -> u64 {
         match self.sparing {
             Sparing::CylinderRanges { .. } => {
@@ -186,7 +190,8 @@ impl ZoneMap<'_> {
     }
 }
 
-/// Gives blocks `from..to` a run of their own at `position`, and returns it; `end` is behind the zone's last block.
+/// Gives blocks `from..to` a run of their own at `position`, and returns it; `end` is behind the
+/// zone's last block.
 fn move_away(runs: &mut Vec<Run>, from: u64, to: u64, position: u64, end: u64) -> &mut Run {
     if to < end {
         split(runs, to);
@@ -264,13 +269,15 @@ mod tests {
 
     #[test]
     fn slips_of_a_zone_push_what_follows() {
-        // Positions 3, 4 and 9 are skipped: blocks 100..103 at 0..3, 103..107 at 5..9, 107.. at 10.. .
+        // Positions 3, 4 and 9 are skipped: blocks 100..103 at 0..3, 103..107 at 5..9, 107.. at
+        // 10.. .
         let expected = [(100, 0), (103, 5), (107, 10)];
         assert_eq!(
             runs(&zone(&[3, 4, 9], &[], 5, 0), Sparing::ZoneEnd),
             expected
         );
-        // The same behind a reserve of 4: its own data sectors 0..4 hold position 3, whose slip counts.
+        // The same behind a reserve of 4: its own data sectors 0..4 hold position 3, whose slip
+        // counts.
         let expected = [(100, 6), (103, 10)];
         assert_eq!(
             runs(&zone(&[3, 4, 9], &[], 5, 4), Sparing::ZoneEnd),
@@ -373,7 +380,8 @@ mod tests {
 
     #[test]
     fn descending_heads_count_by_their_number() {
-        // Position 25 is on track 2, head 1 of cylinder 1, which descends: it counts for that track and not for head 0.
+        // Position 25 is on track 2, head 1 of cylinder 1, which descends: it counts for that track
+        // and not for head 0.
         let zone = zone(&[25], &[], 2, 0);
         let map = ZoneMap {
             zone: &zone,

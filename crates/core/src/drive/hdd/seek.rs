@@ -1,14 +1,16 @@
 //! How long the arm moves: a measured curve, spread into one number per distance.
 //!
-//! Source: the `extracted` seek curves of DiskSim 4.0: straight lines between measured points. A drive's file has a curve up
-//! to its last cylinder; where a measured one ends before that, [`drawn_on`] does as DiskSim does. A table costs 4 bytes a
-//! cylinder and makes a look-up one load.
+//! Source: the `extracted` seek curves of DiskSim 4.0: straight lines between measured points. A
+//! drive's file has a curve up to its last cylinder; where a measured one ends before that,
+//! [`drawn_on`] does as DiskSim does. A table costs 4 bytes a cylinder and makes a look-up one
+//! load.
 
 use std::sync::Arc;
 
 use crate::units::Duration;
 
-/// Seek times of a drive, by distance in cylinders. Drives of a kind share the tables: those of a hundred fill no processor's cache.
+/// Seek times of a drive, by distance in cylinders. Drives of a kind share the tables: those of a
+/// hundred fill no processor's cache.
 #[derive(Clone, Debug)]
 pub struct SeekCurve {
     /// Nanoseconds by distance; 0 at 0.
@@ -20,7 +22,8 @@ pub struct SeekCurve {
 impl SeekCurve {
     /// Spreads points of (distance, milliseconds) over distances below `cylinders`.
     ///
-    /// The points are checked by the caller: distances from 1, rising, up to the last cylinder; times from 0 to 4 seconds.
+    /// The points are checked by the caller: distances from 1, rising, up to the last cylinder;
+    /// times from 0 to 4 seconds.
     pub(super) fn new(points: &[(u32, f64)], cylinders: u32) -> SeekCurve {
         let mut times_ns = vec![0];
         let mut next = 0;
@@ -60,7 +63,8 @@ impl SeekCurve {
     }
 }
 
-/// The points of a curve with one more at the last of so many cylinders, on the last line drawn on, if they end before it.
+/// The points of a curve with one more at the last of so many cylinders, on the last line drawn on,
+/// if they end before it.
 pub fn drawn_on(mut points: Vec<(u32, f64)>, cylinders: u32) -> Vec<(u32, f64)> {
     let farthest = cylinders.saturating_sub(1);
     if let Some((last, _)) = points.last()

@@ -1,7 +1,8 @@
 //! Slots for eager writes: where they lie on the tracks of a disk.
 //!
-//! Slots follow each other along a track from its first block on, as far as blocks do; one that reaches into a remapped
-//! sector is no place to write. Slipped sectors only move the slots behind them a little farther round.
+//! Slots follow each other along a track from its first block on, as far as blocks do; one that
+//! reaches into a remapped sector is no place to write. Slipped sectors only move the slots behind
+//! them a little farther round.
 
 use super::mech::Mechanics;
 use crate::freemap::{Room, Span, Tracks, Uncountable};

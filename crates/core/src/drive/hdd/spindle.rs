@@ -1,10 +1,12 @@
 //! The platters: which angle is under the heads at an instant, and how long until another one is.
 //!
-//! Both are integers. A phase is a 64-bit fraction of a turn that wraps as turns do, so the phase at `t` is one
-//! multiplication, `t * rate`; it drifts by at most half of 2^-64 turn per nanosecond, about 15 nanoseconds a
-//! day. Arcs are divided by the rate and rounded down: since phases are exact, the instant at which an angle comes by does
-//! not depend on the instant from which one waits for it. What was rounded away is less than a nanosecond: an arrival
-//! that misses its angle by no more than that is on time, or back-to-back requests would lose a turn to rounding.
+//! Both are integers. A phase is a 64-bit fraction of a turn that wraps as turns do, so the phase
+//! at `t` is one multiplication, `t * rate`; it drifts by at most half of 2^-64 turn per
+//! nanosecond, about 15 nanoseconds a day. Arcs are divided by the rate and rounded down: since
+//! phases are exact, the instant at which an angle comes by does not depend on the instant from
+//! which one waits for it. What was rounded away is less than a nanosecond: an arrival that misses
+//! its angle by no more than that is on time, or back-to-back requests would lose a turn to
+//! rounding.
 
 use crate::units::{Angle, Duration, Instant};
 
@@ -42,7 +44,8 @@ pub struct Spindle {
     reciprocal: u64,
     /// Phase at time 0.
     start: Phase,
-    /// An arc that counts as no arc: what a nanosecond turns, and two units of an angle for rounded ones.
+    /// An arc that counts as no arc: what a nanosecond turns, and two units of an angle for rounded
+    /// ones.
     slack: u64,
     /// Revolutions in 10^6 minutes.
     micro_rpm: u64,
@@ -98,7 +101,8 @@ impl Spindle {
         let arc = Phase::at(angle).0.wrapping_sub(phase.0);
         let on_time = arc.wrapping_neg() <= self.slack;
         let arc = if on_time { 0 } else { arc };
-        // A turn takes less than 2^32 ns, so the reciprocal's error makes the quotient too small by one at most.
+        // A turn takes less than 2^32 ns, so the reciprocal's error makes the quotient too small by
+        // one at most.
         let quotient = ((u128::from(arc) * u128::from(self.reciprocal)) >> 64) as u64;
         let rest = arc - quotient * self.rate;
         Duration(quotient + u64::from(rest >= self.rate))

@@ -1,8 +1,9 @@
 //! Block distance only: what a host knows that was told nothing about its drive.
 //!
-//! The price of a place is its distance in blocks from the end of the last command, a nanosecond a block: only the
-//! order of prices means anything. SATF over this oracle is SSTF (but for ties). Cylinders are equal ranges of blocks, small
-//! enough in number to be walked and large enough to be few; O(1) per price.
+//! The price of a place is its distance in blocks from the end of the last command, a nanosecond a
+//! block: only the order of prices means anything. SATF over this oracle is SSTF (but for ties).
+//! Cylinders are equal ranges of blocks, small enough in number to be walked and large enough to be
+//! few; O(1) per price.
 
 use crate::contract::{Arm, Oracle};
 use crate::freemap::{FreeMap, Tracks};
@@ -29,7 +30,8 @@ struct Distance {
 
 impl Distance {
     fn new(capacity: Blocks) -> Distance {
-        // No drive has more than `CAPACITY_MAX` blocks, so the number of a block within its cylinder fits 32 bits.
+        // No drive has more than `CAPACITY_MAX` blocks, so the number of a block within its
+        // cylinder fits 32 bits.
         let width = capacity.0.div_ceil(BANDS_MAX).max(1);
         assert!(width <= u64::from(u32::MAX), "{capacity} blocks");
         Distance {

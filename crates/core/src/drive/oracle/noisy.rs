@@ -1,15 +1,17 @@
 //! The drive's true parameters, seen by an eye that trembles: rotational position with an error.
 //!
-//! A host that predicts where the platter is (from a model and the completions it sees) is off by some microseconds.
-//! Here every wait for the platter is believed to be longer or shorter by a normally distributed error. It
-//! wraps as turns do: what is believed to come by just in time may just have passed, and since the drive charges the
-//! truth, a miss costs a revolution. Movement of the arm is known exactly, so `seek_at_least` remains a lower bound.
+//! A host that predicts where the platter is (from a model and the completions it sees) is off by
+//! some microseconds. Here every wait for the platter is believed to be longer or shorter by a
+//! normally distributed error. It wraps as turns do: what is believed to come by just in time may
+//! just have passed, and since the drive charges the truth, a miss costs a revolution. Movement of
+//! the arm is known exactly, so `seek_at_least` remains a lower bound.
 //!
-//! The error is a function of seed, track and decision (how many commands were sent before), not of the
-//! order of questions, so a search that tries fewer places sees the same prices as one that tries all. If nothing
-//! turns there is no latency to misjudge, and the oracle is `exact`. Source for the size of such errors: Yu, Gum, Chen, Wang, Li,
-//! Krishnamurthy and Anderson, "Trading capacity for performance in a disk array", OSDI 2000, section 3 (head
-//! tracking in software). Cost: a normal deviate per price.
+//! The error is a function of seed, track and decision (how many commands were sent before), not of
+//! the order of questions, so a search that tries fewer places sees the same prices as one that
+//! tries all. If nothing turns there is no latency to misjudge, and the oracle is `exact`. Source
+//! for the size of such errors: Yu, Gum, Chen, Wang, Li, Krishnamurthy and Anderson, "Trading
+//! capacity for performance in a disk array", OSDI 2000, section 3 (head tracking in software).
+//! Cost: a normal deviate per price.
 
 use crate::contract::{ARM, Arm, Geometry, Oracle};
 use crate::freemap::FreeMap;

@@ -1,7 +1,8 @@
 //! An oracle that nobody asks: no card of the parts above it says so.
 //!
-//! It says where blocks lie. What the drive does it is not told, so a twin of the drive below it does nothing: of a complete drive
-//! under a scheduler that knows block numbers, that is nearly half of a simulation.
+//! It says where blocks lie. What the drive does it is not told, so a twin of the drive below it
+//! does nothing: of a complete drive under a scheduler that knows block numbers, that is nearly
+//! half of a simulation.
 
 use crate::contract::{Arm, Oracle};
 use crate::freemap::FreeMap;

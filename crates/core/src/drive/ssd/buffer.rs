@@ -1,12 +1,15 @@
-//! The drive's memory for what hosts write: units that wait to be programmed, and those that are being programmed.
+//! The drive's memory for what hosts write: units that wait to be programmed, and those that are
+//! being programmed.
 //!
-//! Every write passes through it. With a write cache a write ends when its units are here, and they leave in the order in which they came, a
-//! page together; what is written again while it waits takes no room of its own. A forced write, and each write of a drive without a
-//! cache, leaves at once and ends when it is on the medium. What is written to a unit while an older version is being programmed is a new
-//! one, which has what the older one had: it may be on the medium first.
+//! Every write passes through it. With a write cache a write ends when its units are here, and they
+//! leave in the order in which they came, a page together; what is written again while it waits
+//! takes no room of its own. A forced write, and each write of a drive without a cache, leaves at
+//! once and ends when it is on the medium. What is written to a unit while an older version is
+//! being programmed is a new one, which has what the older one had: it may be on the medium first.
 //!
-//! A flush waits for what was here when it came. Units are counted by *epochs*, and each flush begins one. A unit that is written again
-//! keeps its epoch, as an older flush waits for it. O(1) for all.
+//! A flush waits for what was here when it came. Units are counted by *epochs*, and each flush
+//! begins one. A unit that is written again keeps its epoch, as an older flush waits for it. O(1)
+//! for all.
 
 use std::collections::VecDeque;
 

@@ -1,15 +1,19 @@
 //! The flash chips and the channels that they hang on: what each die does, and what waits for it.
 //!
-//! A die does one operation at a time. A read is sensed, then sent over the channel; a page to be programmed is received over the channel, then
-//! programmed; a block is erased without moving anything. A channel moves for one die at a time: first commands to sense, which
-//! take no time of it that counts, then what was read, as dies wait with it, then what is to be programmed, each in the order in which it came. Were
-//! commands behind what was read, all dies of a channel would fall into step, and sense together and send together.
+//! A die does one operation at a time. A read is sensed, then sent over the channel; a page to be
+//! programmed is received over the channel, then programmed; a block is erased without moving
+//! anything. A channel moves for one die at a time: first commands to sense, which take no time of
+//! it that counts, then what was read, as dies wait with it, then what is to be programmed, each in
+//! the order in which it came. Were commands behind what was read, all dies of a channel would fall
+//! into step, and sense together and send together.
 //!
-//! A die that is free takes reads first, then programs, then what collection wants. Where free blocks are nearly out, collection is *urgent*:
-//! either the host is *paced*, and programs only as many pages as collection has made room for, or the die does nothing else until a block is free. A
-//! read may stop a program or an erase that is under way, if the chips can do that: the die needs a while to stop, does all reads that there
-//! are, and then goes on with what is left. Source: ONFI 5.1, and the order of the out-of-order scheduler of MQSim (Tavakkol et al., FAST
-//! 2018), which the reference runs come from.
+//! A die that is free takes reads first, then programs, then what collection wants. Where free
+//! blocks are nearly out, collection is *urgent*: either the host is *paced*, and programs only as
+//! many pages as collection has made room for, or the die does nothing else until a block is free.
+//! A read may stop a program or an erase that is under way, if the chips can do that: the die needs
+//! a while to stop, does all reads that there are, and then goes on with what is left. Source: ONFI
+//! 5.1, and the order of the out-of-order scheduler of MQSim (Tavakkol et al., FAST 2018), which
+//! the reference runs come from.
 //!
 //! O(log dies) an operation; nothing is allocated once as many operations have waited as ever do.
 
@@ -56,7 +60,8 @@ pub(super) enum What {
 pub(super) enum Owner {
     /// The read of this slot.
     Slot(u32),
-    /// A read, for this write of a page, of the part of a unit that the write lacks and the medium has.
+    /// A read, for this write of a page, of the part of a unit that the write lacks and the medium
+    /// has.
     Fill(u32),
     /// This write of a page.
     Job(u32),
@@ -392,7 +397,8 @@ impl Chips {
         }
     }
 
-    /// Lets the die go on that is due. The operation that ended with that, and its die, which rests until it is told to go on.
+    /// Lets the die go on that is due. The operation that ended with that, and its die, which rests
+    /// until it is told to go on.
     pub(super) fn advance(&mut self, now: Instant) -> Option<(u32, Operation)> {
         let die = self.due.winner().expect("one is due") as u32;
         self.due.set(die as usize, None);
@@ -444,8 +450,8 @@ impl Chips {
 mod tests {
     use super::*;
 
-    /// What a die does, in order: two pages of the host, four operations of collection, and a read that comes last; collection makes room for
-    /// a page with its second operation.
+    /// What a die does, in order: two pages of the host, four operations of collection, and a read
+    /// that comes last; collection makes room for a page with its second operation.
     fn order(is_paced: bool) -> String {
         let shape = Geometry {
             channels: 1,
@@ -505,7 +511,8 @@ mod tests {
         order
     }
 
-    /// What was earned when collection was not urgent, or before it was urgent again, is gone. Once collection has nothing more to do, the host goes on.
+    /// What was earned when collection was not urgent, or before it was urgent again, is gone. Once
+    /// collection has nothing more to do, the host goes on.
     #[test]
     fn while_collection_is_urgent_a_host_programs_what_was_earned_or_nothing() {
         assert_eq!(order(true), "crchcch");

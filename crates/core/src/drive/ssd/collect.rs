@@ -1,12 +1,15 @@
 //! Collection: what is valid of a block is moved elsewhere in its plane, and the block is erased.
 //!
-//! A plane collects while it has [`Thresholds::start`] free blocks or fewer, one block at a time and one operation at a time: a page that has
-//! something valid is read, what came is written as soon as it makes a page, and so on. What the host asks of the die goes first, until the plane has
-//! [`Thresholds::urgent`] free blocks or fewer. What the host has written meanwhile is not moved.
+//! A plane collects while it has [`Thresholds::start`] free blocks or fewer, one block at a time
+//! and one operation at a time: a page that has something valid is read, what came is written as
+//! soon as it makes a page, and so on. What the host asks of the die goes first, until the plane
+//! has [`Thresholds::urgent`] free blocks or fewer. What the host has written meanwhile is not
+//! moved.
 //!
-//! A block of which `v` of `n` pages have to be written again makes room for `n - v`. The die is told of that room while the block is being
-//! collected, evenly over what is moved ([`Chips::earn`]): so a host that has to wait for collection waits for a few pages, not for a block. That is our own; what
-//! controllers do about it is not published.
+//! A block of which `v` of `n` pages have to be written again makes room for `n - v`. The die is
+//! told of that room while the block is being collected, evenly over what is moved
+//! ([`Chips::earn`]): so a host that has to wait for collection waits for a few pages, not for a
+//! block. That is our own; what controllers do about it is not published.
 
 use super::chips::{Chips, Operation, Owner, What};
 use super::counts::Counts;
@@ -115,7 +118,8 @@ impl Collection {
         false
     }
 
-    /// Blocks that a plane has collected, on the mean of those planes that collect or have done so, in thousandths: a round is over when each has collected one.
+    /// Blocks that a plane has collected, on the mean of those planes that collect or have done so,
+    /// in thousandths: a round is over when each has collected one.
     pub(super) fn rounds_permille(&self) -> Option<u64> {
         let works = |plane: &&Plane| plane.victim.is_some() || plane.collected > 0;
         let planes = self.planes.iter().filter(works);

@@ -1,10 +1,12 @@
 //! What a drive is made of, and how its pieces are numbered.
 //!
-//! Channels have dies, dies have planes, planes have blocks, blocks have pages. A *block* here is what is erased together, not 512
-//! bytes. A *unit* is what the map knows a place of, mostly 4 KiB; a page has one or more of them. A *plane* is what has free blocks and
-//! write points of its own: one of a die's planes, or all of them where they are programmed and erased together, as one with longer
-//! pages. Planes are numbered so that neighbours are on different channels, then on different dies of a channel, then on
-//! different planes of a die: the order that is called CWDP. All that follows is numbered through: block, page and place of a unit.
+//! Channels have dies, dies have planes, planes have blocks, blocks have pages. A *block* here is
+//! what is erased together, not 512 bytes. A *unit* is what the map knows a place of, mostly 4 KiB;
+//! a page has one or more of them. A *plane* is what has free blocks and write points of its own:
+//! one of a die's planes, or all of them where they are programmed and erased together, as one with
+//! longer pages. Planes are numbered so that neighbours are on different channels, then on
+//! different dies of a channel, then on different planes of a die: the order that is called CWDP.
+//! All that follows is numbered through: block, page and place of a unit.
 
 /// Counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +40,8 @@ impl Geometry {
         self.planes * self.blocks * self.block_units()
     }
 
-    /// Units that are this plane's share of what a host may address, if neighbours go to different planes.
+    /// Units that are this plane's share of what a host may address, if neighbours go to different
+    /// planes.
     pub(super) fn share(&self, plane: u32) -> u32 {
         (self.capacity + self.planes - 1 - plane) / self.planes
     }

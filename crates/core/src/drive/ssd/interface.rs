@@ -1,12 +1,14 @@
-//! The drive as its host sees it: commands, the link over which their data go, and the controller that takes them.
+//! The drive as its host sees it: commands, the link over which their data go, and the controller
+//! that takes them.
 //!
-//! A command takes the controller for a while, and the link for its data. What the controller does for it beyond that is added at its end,
-//! as other commands go on meanwhile. A read ends when all its pages have come and gone over the link. A write ends when its data are in
-//! the write cache, or on the medium: see [`super::buffer`]. A discard takes units out of the map that lie wholly in it. A flush waits for what
-//! was in a volatile cache when it came.
+//! A command takes the controller for a while, and the link for its data. What the controller does
+//! for it beyond that is added at its end, as other commands go on meanwhile. A read ends when all
+//! its pages have come and gone over the link. A write ends when its data are in the write cache,
+//! or on the medium: see [`super::buffer`]. A discard takes units out of the map that lie wholly in
+//! it. A flush waits for what was in a volatile cache when it came.
 //!
-//! Commands run side by side and end in any order, as many as the drive is deep. O(log depth) an event, and nothing is allocated once the
-//! drive is in full swing.
+//! Commands run side by side and end in any order, as many as the drive is deep. O(log depth) an
+//! event, and nothing is allocated once the drive is in full swing.
 
 use std::collections::VecDeque;
 
@@ -146,7 +148,8 @@ impl SsdDrive {
         (command.at.0 / unit) as u32..end as u32
     }
 
-    /// Moves bytes over the link, to the host (`way` 0) or to the drive (1), as soon as it is free. Returns when that is done.
+    /// Moves bytes over the link, to the host (`way` 0) or to the drive (1), as soon as it is free.
+    /// Returns when that is done.
     #[inline]
     fn moved(&mut self, from: Instant, way: usize, bytes: u64) -> Instant {
         let way = if self.host.full_duplex { way } else { 0 };
@@ -207,7 +210,8 @@ impl SsdDrive {
         }
     }
 
-    /// What is in the write cache comes from there, pages of the flash are read, and the rest is nothing.
+    /// What is in the write cache comes from there, pages of the flash are read, and the rest is
+    /// nothing.
     fn begin_read(&mut self, now: Instant, slot: u32, command: &Command) {
         let (mut last, mut from_memory, mut left) = (None, 0, 0);
         let mut nothing = 0;
@@ -311,7 +315,8 @@ impl SsdDrive {
         self.medium.look_at_all(now);
     }
 
-    /// Everything of a command is there, or will be at once: it ends when that is so, and what the controller adds is over.
+    /// Everything of a command is there, or will be at once: it ends when that is so, and what the
+    /// controller adds is over.
     fn end(&mut self, slot: u32) {
         let own = &mut self.slots[slot as usize];
         own.phase = Phase::Ends;

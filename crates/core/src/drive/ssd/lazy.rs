@@ -1,9 +1,12 @@
-//! An array of numbers, all 0 at first, of which only those pieces take memory where one was ever set.
+//! An array of numbers, all 0 at first, of which only those pieces take memory where one was ever
+//! set.
 //!
-//! A map of 512 GB has 130 million entries. A drive that has just been preconditioned can work out all of them, so none has to be stored,
-//! and a run stores as much as it writes. Hosts write anywhere, and collection moves single units, so pieces are small: one number that is set takes 256 bytes. Pieces are
-//! found by groups of them, of which also only those are there that have one: so a drive to which nothing was written takes next to nothing, and an array of hundreds is
-//! made at once. O(1).
+//! A map of 512 GB has 130 million entries. A drive that has just been preconditioned can work out
+//! all of them, so none has to be stored, and a run stores as much as it writes. Hosts write
+//! anywhere, and collection moves single units, so pieces are small: one number that is set takes
+//! 256 bytes. Pieces are found by groups of them, of which also only those are there that have one:
+//! so a drive to which nothing was written takes next to nothing, and an array of hundreds is made
+//! at once. O(1).
 
 /// Numbers of a piece.
 const PIECE: usize = 1 << 6;

@@ -1,12 +1,14 @@
 //! Where each unit is, which blocks are free, and where the next page goes.
 //!
-//! Each plane has two open blocks: one for what the host writes, one for what is moved out of blocks that are to be erased. Kept apart, as
-//! what is moved has just been found to live longer. Free blocks are used in the order in which they were erased, so all of a plane wear
-//! alike where the load is uniform. The victim is the closed block with the least valid units (greedy).
+//! Each plane has two open blocks: one for what the host writes, one for what is moved out of
+//! blocks that are to be erased. Kept apart, as what is moved has just been found to live longer.
+//! Free blocks are used in the order in which they were erased, so all of a plane wear alike where
+//! the load is uniform. The victim is the closed block with the least valid units (greedy).
 //!
-//! A stored number of the map is 0 where all is as it was preconditioned ([`Initial`]), 1 for nothing, else two more than what is there.
-//! What a place held is valid as long as the map of its unit says so: no marks are kept. O(1) for all but the choice of a victim, which
-//! is O(blocks of a plane).
+//! A stored number of the map is 0 where all is as it was preconditioned ([`Initial`]), 1 for
+//! nothing, else two more than what is there. What a place held is valid as long as the map of its
+//! unit says so: no marks are kept. O(1) for all but the choice of a victim, which is O(blocks of a
+//! plane).
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -20,17 +22,21 @@ const NOTHING: u32 = 1;
 /// What is added to what is stored.
 const OFFSET: u32 = 2;
 
-/// Blocks of a plane that are never full: two that are open, and one that moves can always go on with.
+/// Blocks of a plane that are never full: two that are open, and one that moves can always go on
+/// with.
 pub(super) const OPEN: u32 = 3;
 
-/// Units that a plane holds at most so that one of its blocks is worth collecting whenever no page is left for the host.
+/// Units that a plane holds at most so that one of its blocks is worth collecting whenever no page
+/// is left for the host.
 ///
-/// All but two blocks are closed then: the last free one and the one that takes what is moved are not.
+/// All but two blocks are closed then: the last free one and the one that takes what is moved are
+/// not.
 pub(super) fn collectable(shape: &Geometry) -> u32 {
     (shape.blocks.saturating_sub(2) * too_full(shape)).saturating_sub(1)
 }
 
-/// Units with which a block is not worth collecting, or with more: all its pages would be written again.
+/// Units with which a block is not worth collecting, or with more: all its pages would be written
+/// again.
 pub(super) fn too_full(shape: &Geometry) -> u32 {
     shape.block_units() - shape.units + 1
 }
@@ -154,7 +160,8 @@ impl Map {
         self.planes[plane as usize].free.len() as u32
     }
 
-    /// Whether one more page of the host may go to a plane that is chosen freely, without so much being there that nothing could be collected.
+    /// Whether one more page of the host may go to a plane that is chosen freely, without so much
+    /// being there that nothing could be collected.
     #[inline]
     pub(super) fn has_room(&self, plane: u32) -> bool {
         self.planes[plane as usize].valid + self.shape.units <= self.most

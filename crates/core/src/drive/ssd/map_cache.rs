@@ -1,10 +1,13 @@
 //! Which parts of the map are in memory, on a drive whose memory has no room for all of it.
 //!
-//! The map lies on the flash, in pages of its own, and its cache holds *lines*: entries of consecutive units. Who needs one that is not there
-//! waits for a read of the flash, ahead of the read or program that it is for. The line that was asked for least recently makes room; if it was changed,
-//! its page of the map is read and programmed anew, for which nobody waits. Source: Gupta, Kim and Urgaonkar, "DFTL", ASPLOS 2009.
+//! The map lies on the flash, in pages of its own, and its cache holds *lines*: entries of
+//! consecutive units. Who needs one that is not there waits for a read of the flash, ahead of the
+//! read or program that it is for. The line that was asked for least recently makes room; if it was
+//! changed, its page of the map is read and programmed anew, for which nobody waits. Source: Gupta,
+//! Kim and Urgaonkar, "DFTL", ASPLOS 2009.
 //!
-//! Departures: a line is taken for there as soon as it is on its way, and pages of the map take no part in collection. O(1).
+//! Departures: a line is taken for there as soon as it is on its way, and pages of the map take no
+//! part in collection. O(1).
 
 use super::lazy::Lazy;
 

@@ -1,4 +1,5 @@
-//! What is behind the interface of a drive: map, chips, collection and buffer together, with the writes of pages that are under way.
+//! What is behind the interface of a drive: map, chips, collection and buffer together, with the
+//! writes of pages that are under way.
 
 use std::collections::VecDeque;
 
@@ -143,7 +144,8 @@ impl Medium {
         place
     }
 
-    /// The entry of a unit is needed. Whether it has to be read from the flash first, which is begun then.
+    /// The entry of a unit is needed. Whether it has to be read from the flash first, which is
+    /// begun then.
     fn asks_flash(&mut self, now: Instant, unit: u32, is_changed: bool, owner: Owner) -> bool {
         let Some(cache) = &mut self.map_cache else {
             return false;
@@ -205,7 +207,8 @@ impl Medium {
             .push(now, die, Operation::new(What::Read, owner, bytes))
     }
 
-    /// Units that have been put into the buffer leave as pages, for a slot that waits for them. How many pages.
+    /// Units that have been put into the buffer leave as pages, for a slot that waits for them. How
+    /// many pages.
     pub(super) fn force(&mut self, now: Instant, slot: u32, units: std::ops::Range<u32>) -> u32 {
         let (mut pages, mut next) = (0, units.start);
         while next < units.end {
@@ -346,7 +349,8 @@ impl Medium {
         self.collection.look(now, plane, &mut works);
     }
 
-    /// Units are gone, or a page waits: planes that had nothing to collect may have now, also as what they held was written elsewhere.
+    /// Units are gone, or a page waits: planes that had nothing to collect may have now, also as
+    /// what they held was written elsewhere.
     pub(super) fn look_at_all(&mut self, now: Instant) {
         for plane in 0..self.shape.planes {
             self.look(now, plane);

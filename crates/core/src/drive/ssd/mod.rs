@@ -1,9 +1,11 @@
-//! Solid-state drives: flash chips on channels, a map of where each unit is, and a controller that collects what is free.
+//! Solid-state drives: flash chips on channels, a map of where each unit is, and a controller that
+//! collects what is free.
 //!
-//! Flash is read and programmed by pages and erased by blocks of some hundreds of them. So a drive never writes in place: it keeps a map, and
-//! what was overwritten is room that it has to collect, block by block, moving what is still valid. What a host sees follows from three
-//! things: how many dies work side by side, what they are busy with that nobody asked for, and how much of that the write cache and
-//! over-provisioning save.
+//! Flash is read and programmed by pages and erased by blocks of some hundreds of them. So a drive
+//! never writes in place: it keeps a map, and what was overwritten is room that it has to collect,
+//! block by block, moving what is still valid. What a host sees follows from three things: how many
+//! dies work side by side, what they are busy with that nobody asked for, and how much of that the
+//! write cache and over-provisioning save.
 //!
 //! | File | Idea |
 //! |---|---|
@@ -21,14 +23,16 @@
 //! | [`interface`] | commands, link and controller |
 //! | [`counts`] | what is counted |
 //!
-//! Several commands are under way at a time and end in any order ([`Drive::depth`]); there is no arm, and every place is as near as every
-//! other to who asks the oracle. What lies in a volatile cache when the power goes is lost ([`Drive::volatile`]); the map itself is taken for
-//! safe, as drives keep it in the spare area of their pages.
+//! Several commands are under way at a time and end in any order ([`Drive::depth`]); there is no
+//! arm, and every place is as near as every other to who asks the oracle. What lies in a volatile
+//! cache when the power goes is lost ([`Drive::volatile`]); the map itself is taken for safe, as
+//! drives keep it in the spare area of their pages.
 //!
-//! Sources: Agrawal et al., "Design tradeoffs for SSD performance", USENIX ATC 2008; Tavakkol et al., "MQSim", FAST 2018, whose runs
-//! this is checked against (`tests/it/mqsim` of the lab); Desnoyers, "Analytic modeling of SSD write performance", SYSTOR 2012, for
-//! write amplification. Not modelled: wear that makes blocks fail, static wear levelling, pages of unequal speed, a region that is
-//! programmed with one bit a cell, read retries, power states.
+//! Sources: Agrawal et al., "Design tradeoffs for SSD performance", USENIX ATC 2008; Tavakkol et
+//! al., "MQSim", FAST 2018, whose runs this is checked against (`tests/it/mqsim` of the lab);
+//! Desnoyers, "Analytic modeling of SSD write performance", SYSTOR 2012, for write amplification.
+//! Not modelled: wear that makes blocks fail, static wear levelling, pages of unequal speed, a
+//! region that is programmed with one bit a cell, read retries, power states.
 
 mod buffer;
 mod chips;

@@ -56,7 +56,8 @@ pub struct SsdParameters {
     /// What may be stopped for a read; nothing if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspension: Option<SuspensionParameters>,
-    /// What of a unit costs that was never written: nothing, or a read of the flash where it would be.
+    /// What of a unit costs that was never written: nothing, or a read of the flash where it would
+    /// be.
     #[serde(default)]
     pub unwritten: Unwritten,
     /// Between the drive and its host.

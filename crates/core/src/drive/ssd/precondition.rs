@@ -1,21 +1,30 @@
-//! What is on a drive before a run: nothing, everything in order, or what many random writes have left.
+//! What is on a drive before a run: nothing, everything in order, or what many random writes have
+//! left.
 //!
-//! Nothing is written to come there. Each state is a formula that says of a unit where it is and of a place what is there, so a drive of
-//! any size is ready at once, and the map stores only what a run changes ([`super::lazy`]).
+//! Nothing is written to come there. Each state is a formula that says of a unit where it is and of
+//! a place what is there, so a drive of any size is ready at once, and the map stores only what a
+//! run changes ([`super::lazy`]).
 //!
-//! *full*: all addresses were written once, in order. Pages go round the planes; what is left of each plane is free.
+//! *full*: all addresses were written once, in order. Pages go round the planes; what is left of
+//! each plane is free.
 //!
-//! *random*: uniform random writes went on for so long that blocks have the ages of a steady state. Of a block that was written when a share
-//! x of all others has been written since, a share exp(-c x) is valid, with c such that all of it adds up to the capacity: blocks are
-//! collected in the order of their ages, as greedy collection does with uniform writes, nearly (Desnoyers, "Analytic modeling of SSD write
-//! performance", SYSTOR 2012; the share of the oldest is the one that his equation for LRU collection has). Which units are on which plane, if
-//! their addresses do not say it, a permutation of all units says, and where they are there, one of all units of the plane: a Feistel network of four rounds, walked until it stays in range (Black and Rogaway,
-//! "Ciphers with arbitrary finite domains", CT-RSA 2002). Collection had a pause in which it came to have its free blocks again.
+//! *random*: uniform random writes went on for so long that blocks have the ages of a steady state.
+//! Of a block that was written when a share x of all others has been written since, a share exp(-c
+//! x) is valid, with c such that all of it adds up to the capacity: blocks are collected in the
+//! order of their ages, as greedy collection does with uniform writes, nearly (Desnoyers, "Analytic
+//! modeling of SSD write performance", SYSTOR 2012; the share of the oldest is the one that his
+//! equation for LRU collection has). Which units are on which plane, if their addresses do not say
+//! it, a permutation of all units says, and where they are there, one of all units of the plane: a
+//! Feistel network of four rounds, walked until it stays in range (Black and Rogaway, "Ciphers with
+//! arbitrary finite domains", CT-RSA 2002). Collection had a pause in which it came to have its
+//! free blocks again.
 //!
-//! *saturated*: the same without a pause. A plane has as many free blocks as make collection urgent. Where the host then waits for a free block, it has one
-//! more, unless collection is urgent as soon as it begins. Another block is begun. How many pages of that are written goes evenly from none to nearly all over the planes: else all would run out of free pages
-//! at the same time, and the drive would stop.
-//! What was written to those begun blocks counts as overwritten since. The write cache, if there is one, is full: to begin with an empty one is to begin with a pause.
+//! *saturated*: the same without a pause. A plane has as many free blocks as make collection
+//! urgent. Where the host then waits for a free block, it has one more, unless collection is urgent
+//! as soon as it begins. Another block is begun. How many pages of that are written goes evenly
+//! from none to nearly all over the planes: else all would run out of free pages at the same time,
+//! and the drive would stop. What was written to those begun blocks counts as overwritten since.
+//! The write cache, if there is one, is full: to begin with an empty one is to begin with a pause.
 
 use super::geometry::Geometry;
 use super::thresholds::Thresholds;
@@ -44,7 +53,8 @@ pub(super) struct Initial {
     shape: Geometry,
     /// Whether the address says which plane a unit goes to; else it may be on any.
     by_address: bool,
-    /// Of the blocks of a plane, from the oldest on: units that are valid in those before. Empty unless random.
+    /// Of the blocks of a plane, from the oldest on: units that are valid in those before. Empty
+    /// unless random.
     before: Vec<u32>,
 }
 
@@ -73,7 +83,8 @@ impl Initial {
         }
     }
 
-    /// How many pages of the first block behind those in use a plane has written already; less than all.
+    /// How many pages of the first block behind those in use a plane has written already; less than
+    /// all.
     pub(super) fn begun(&self, plane: u32) -> u32 {
         let Geometry { planes, pages, .. } = self.shape;
         match self.state {
@@ -85,8 +96,9 @@ impl Initial {
         }
     }
 
-    /// So many units that the write cache has, which are to be written again; all if there are not so many. They may be any: the last ones of the drive lie together in
-    /// the map, and take little memory there.
+    /// So many units that the write cache has, which are to be written again; all if there are not
+    /// so many. They may be any: the last ones of the drive lie together in the map, and take
+    /// little memory there.
     pub(super) fn buffered(&self, room: u32) -> std::ops::Range<u32> {
         self.shape.capacity.saturating_sub(room)..self.shape.capacity
     }
@@ -155,7 +167,8 @@ impl Initial {
         }
     }
 
-    /// Which units are on a plane: those that random writes have left there, unless their addresses say it. The other way round if `back`.
+    /// Which units are on a plane: those that random writes have left there, unless their addresses
+    /// say it. The other way round if `back`.
     fn mixed(&self, unit: u32, back: bool) -> u32 {
         match self.by_address {
             true => unit,
@@ -180,7 +193,8 @@ impl Initial {
         (plane * blocks + within as u32) * slots + slot as u32
     }
 
-    /// What is at a place: a unit that is there now or has been there, and is now where [`Initial::place`] says.
+    /// What is at a place: a unit that is there now or has been there, and is now where
+    /// [`Initial::place`] says.
     pub(super) fn unit(&self, place: u32) -> Option<u32> {
         let Geometry {
             planes,
@@ -351,7 +365,8 @@ mod tests {
         assert!((0..4).all(|plane| random.begun(plane) == 0));
     }
 
-    /// Units that follow each other are on planes in turn only where their addresses say so, or all was written in order.
+    /// Units that follow each other are on planes in turn only where their addresses say so, or all
+    /// was written in order.
     #[test]
     fn random_writes_leave_neighbours_on_any_plane() {
         for (state, by_address) in [

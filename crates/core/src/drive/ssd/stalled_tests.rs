@@ -1,4 +1,5 @@
-//! Tests of writes that wait for a page: some plane collects for them, whatever each had when it looked last.
+//! Tests of writes that wait for a page: some plane collects for them, whatever each had when it
+//! looked last.
 
 use super::interface::SsdDrive;
 use super::tests::{command, host, largest};
@@ -8,8 +9,8 @@ use crate::op::Op;
 use crate::rng::Rng;
 use crate::units::Instant;
 
-/// Where a plane had nothing worth collecting when it looked last, writes to others take from its blocks what makes them so. It is not told of that: whatever waits
-/// has it look again.
+/// Where a plane had nothing worth collecting when it looked last, writes to others take from its
+/// blocks what makes them so. It is not told of that: whatever waits has it look again.
 #[test]
 fn a_write_that_waits_for_a_page_has_all_planes_look_again() {
     let mut rng = Rng::stream(43, "stalled");
@@ -22,7 +23,8 @@ fn a_write_that_waits_for_a_page_has_all_planes_look_again() {
         let depth = 1 + rng.below(8) as u32;
         let (mut free, mut now) = ((0..depth).collect::<Vec<u32>>(), Instant::ZERO);
         for step in 0..capacity * 4 {
-            // As soon as one has ended, or when all have: then none comes meanwhile that has planes look.
+            // As soon as one has ended, or when all have: then none comes meanwhile that has planes
+            // look.
             let bursts = case % 2 == 1 && free.is_empty();
             let needed = if bursts { depth as usize } else { 1 };
             while free.len() < needed {

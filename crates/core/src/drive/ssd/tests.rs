@@ -1,4 +1,5 @@
-//! What can be worked out by hand: times of single commands, what waits for what; and the map against a literal twin.
+//! What can be worked out by hand: times of single commands, what waits for what; and the map
+//! against a literal twin.
 
 use super::chips::Times;
 use super::geometry::Geometry;
@@ -132,7 +133,8 @@ fn reads_of_other_dies_go_side_by_side_and_share_channel_and_link() {
     let now = Instant(3_000_000);
     let two = ends(&mut drive, now, &[(Op::Read, 0, 8), (Op::Read, 32, 8)]);
     assert_eq!(two, [one, one + 60_240]);
-    // A part of a unit is a part of the data, and what was never written costs nothing but the link.
+    // A part of a unit is a part of the data, and what was never written costs nothing but the
+    // link.
     let now = Instant(4_000_000);
     assert_eq!(
         ends(&mut drive, now, &[(Op::Read, 3, 1)]),
@@ -210,7 +212,8 @@ fn a_discard_frees_whole_units() {
     drive.medium().map.audit();
 }
 
-/// What a write finds of a cache that is full is what the drive does when it is written to without a pause.
+/// What a write finds of a cache that is full is what the drive does when it is written to without
+/// a pause.
 #[test]
 fn a_write_to_a_full_cache_waits_for_a_page_to_leave_it() {
     let plan = plan(State::Full, (16, 1));
@@ -296,7 +299,8 @@ fn nothing_is_lost_or_counted_wrong_whatever_comes() {
     }
 }
 
-/// The map as one would write it down: for each place what it holds, found by looking at all of them.
+/// The map as one would write it down: for each place what it holds, found by looking at all of
+/// them.
 struct Twin {
     places: Vec<Option<u32>>,
 }
@@ -377,7 +381,8 @@ fn the_map_is_what_its_literal_twin_is() {
     }
 }
 
-/// Units that are programmed for each that is written, in the steady state of uniform random writes.
+/// Units that are programmed for each that is written, in the steady state of uniform random
+/// writes.
 fn amplification(capacity: u32, shape: Geometry, state: State, rounds: u32) -> f64 {
     let shape = Geometry { capacity, ..shape };
     let initial = Initial::new(state, shape, false, TWO);
@@ -413,7 +418,8 @@ const LARGE: Geometry = Geometry {
     ..SHAPE
 };
 
-/// Units that a drive writes in a second, at random and eight at a time, and the longest time without an end of one.
+/// Units that a drive writes in a second, at random and eight at a time, and the longest time
+/// without an end of one.
 fn written_in_a_second(
     drive: &mut SsdDrive,
     rng: &mut Rng,
@@ -443,7 +449,9 @@ fn written_in_a_second(
     (rate, longest)
 }
 
-/// A saturated drive is from its first writes on as slow as one that was written to for long, and both stop for an erase at most where the host is paced, else for the collection of a block. One that had a pause is faster at first.
+/// A saturated drive is from its first writes on as slow as one that was written to for long, and
+/// both stop for an erase at most where the host is paced, else for the collection of a block. One
+/// that had a pause is faster at first.
 #[test]
 fn a_saturated_drive_is_in_its_steady_state() {
     let measured = |state, before, is_paced| {
@@ -470,7 +478,8 @@ fn a_saturated_drive_is_in_its_steady_state() {
             (0.9..1.1).contains(&(at_once / steady)),
             "{at_once} and {steady} a second"
         );
-        // A page of the host has to wait for two or three that are moved, or for an erase; or for the collection of a block of 64.
+        // A page of the host has to wait for two or three that are moved, or for an erase; or for
+        // the collection of a block of 64.
         let allowed = if is_paced { 500..2_100 } else { 8_000..30_000 };
         for longest in [pause, stops] {
             assert!(
@@ -497,7 +506,8 @@ fn without_a_write_cache_pressure_leaves_nothing_to_do() {
     }
 }
 
-/// A round is over when each plane has collected a block, and what is collected of the next ones counts in part.
+/// A round is over when each plane has collected a block, and what is collected of the next ones
+/// counts in part.
 #[test]
 fn rounds_of_collection_are_blocks_of_each_plane() {
     let written = |state, units| {
@@ -534,8 +544,9 @@ fn rounds_of_collection_are_blocks_of_each_plane() {
     );
 }
 
-/// What is published of collection in order of age with uniform writes (Desnoyers, SYSTOR 2012, equation 4): 1 / (1 - v), where a share v of
-/// the oldest block is valid, v = exp(-(1 / used) (1 - v)), of a drive of which a share `used` is in use.
+/// What is published of collection in order of age with uniform writes (Desnoyers, SYSTOR 2012,
+/// equation 4): 1 / (1 - v), where a share v of the oldest block is valid, v = exp(-(1 / used) (1 -
+/// v)), of a drive of which a share `used` is in use.
 fn published(used: f64) -> f64 {
     let mut valid = 0.0;
     for _ in 0..10_000 {
@@ -544,8 +555,9 @@ fn published(used: f64) -> f64 {
     1.0 / (1.0 - valid)
 }
 
-/// Greedy collection of blocks with many pages comes near to collection in order of age, from below (Desnoyers; Bux and Iliadis, "Performance
-/// of greedy garbage collection in flash-based solid-state drives", Performance Evaluation 2010).
+/// Greedy collection of blocks with many pages comes near to collection in order of age, from below
+/// (Desnoyers; Bux and Iliadis, "Performance of greedy garbage collection in flash-based
+/// solid-state drives", Performance Evaluation 2010).
 #[test]
 fn write_amplification_follows_the_published_formula() {
     let shape = Geometry {
@@ -569,7 +581,8 @@ fn write_amplification_follows_the_published_formula() {
             (-0.07..0.02).contains(&off),
             "{percent} %: {found}, not {expected}"
         );
-        // A drive that begins as if that had gone on for long is in the same state from the first write on.
+        // A drive that begins as if that had gone on for long is in the same state from the first
+        // write on.
         let at_once = amplification(capacity, shape, State::Random, 4);
         let off = at_once / found - 1.0;
         assert!(
@@ -579,7 +592,8 @@ fn write_amplification_follows_the_published_formula() {
     }
 }
 
-/// A drive as large as its file may say, of two planes, with so many blocks of so many pages of so many units.
+/// A drive as large as its file may say, of two planes, with so many blocks of so many pages of so
+/// many units.
 pub(super) fn largest(blocks: u32, pages: u32, units: u32) -> Plan {
     let read = |capacity: u32| {
         let text = format!(

@@ -1,16 +1,21 @@
-//! Faults at rates and instants that are told, each kind by itself, so that two may be looked at together.
+//! Faults at rates and instants that are told, each kind by itself, so that two may be looked at
+//! together.
 //!
-//! Some drives say so: sectors that cannot be read (latent sector errors), commands that are not answered in time, a drive that is
-//! gone. Some are slow: with all commands or a share of them, from an instant on. Some say nothing: writes that are reported
-//! done and are lost, go to another place or are torn between two sectors, and sectors that rot. What a second drive cannot mend is
+//! Some drives say so: sectors that cannot be read (latent sector errors), commands that are not
+//! answered in time, a drive that is gone. Some are slow: with all commands or a share of them,
+//! from an instant on. Some say nothing: writes that are reported done and are lost, go to another
+//! place or are torn between two sectors, and sectors that rot. What a second drive cannot mend is
 //! counted: reads that bring wrong blocks.
 //!
-//! All is drawn from the run's seed by hashing, so it does not depend on the order of questions and needs no memory. A setting
-//! that cannot have an effect is an error. O(1) per command, and per 128 blocks of it if sectors go bad.
+//! All is drawn from the run's seed by hashing, so it does not depend on the order of questions and
+//! needs no memory. A setting that cannot have an effect is an error. O(1) per command, and per 128
+//! blocks of it if sectors go bad.
 //!
-//! How often these happen is told by Bairavasundaram, Goodson, Pasupathy and Schindler, "An analysis of latent sector errors in disk
-//! drives", SIGMETRICS 2007; Bairavasundaram, Goodson, Schroeder, Arpaci-Dusseau and Arpaci-Dusseau, "An analysis of data corruption in
-//! the storage stack", FAST 2008 (lost and misdirected writes, bit rot); Gunawi and others, "Fail-slow at scale", FAST 2018.
+//! How often these happen is told by Bairavasundaram, Goodson, Pasupathy and Schindler, "An
+//! analysis of latent sector errors in disk drives", SIGMETRICS 2007; Bairavasundaram, Goodson,
+//! Schroeder, Arpaci-Dusseau and Arpaci-Dusseau, "An analysis of data corruption in the storage
+//! stack", FAST 2008 (lost and misdirected writes, bit rot); Gunawi and others, "Fail-slow at
+//! scale", FAST 2018.
 
 mod model;
 
@@ -29,7 +34,8 @@ const PER_TIB_MAX: f64 = (1_u64 << 31) as f64 / CELL as f64;
 /// A time in seconds at most: ten years.
 const SECONDS_MAX: f64 = 3.2e8;
 
-/// How long a drive tries to read a sector, in milliseconds: what drives for arrays are set to by SCT error recovery control.
+/// How long a drive tries to read a sector, in milliseconds: what drives for arrays are set to by
+/// SCT error recovery control.
 const TRIES_MS: f64 = 7_000.0;
 
 /// How long Linux waits for a command of a disk, in milliseconds.

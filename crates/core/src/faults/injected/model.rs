@@ -21,7 +21,8 @@ pub(super) struct Decaying {
     pub(super) within: Duration,
 }
 
-/// How often commands have which fate: a number below the first share is the first fate's, and so on. Reads have the first only.
+/// How often commands have which fate: a number below the first share is the first fate's, and so
+/// on. Reads have the first only.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shares {
     pub(super) timeout: f64,

@@ -9,7 +9,8 @@ use crate::ids::DriveId;
 use crate::place::delayed::CopyOf;
 
 impl EagerCopies {
-    /// But on drives that are gone, every slot is free, or holds a copy or a part of the map, or is being written, or is still read from, or is a home.
+    /// But on drives that are gone, every slot is free, or holds a copy or a part of the map, or is
+    /// being written, or is still read from, or is a home.
     pub(super) fn audit_slots(&self) {
         let drives = (0..self.geometry.drives()).map(DriveId);
         let left = |drive: DriveId| !self.gone.has(drive);
@@ -59,7 +60,8 @@ impl EagerCopies {
         delayed.map(|(_, one)| one.drive)
     }
 
-    /// What is to be written at once, and can be, waits before all others; if that came about as a read was taken back, from the next answer on.
+    /// What is to be written at once, and can be, waits before all others; if that came about as a
+    /// read was taken back, from the next answer on.
     pub(super) fn audit_urgent(&self) {
         let is_known = |chunk: &u32| self.is_lost(*chunk) && !self.withdrawn.contains(chunk);
         let lost = (0..self.geometry.chunks).filter(is_known);
@@ -78,7 +80,8 @@ impl EagerCopies {
         assert_eq!(lost.count(), self.lost, "chunks that are lost");
     }
 
-    /// Of a chunk that is somewhere, what is known says which copies are stale: the others need not be looked at.
+    /// Of a chunk that is somewhere, what is known says which copies are stale: the others need not
+    /// be looked at.
     pub(super) fn audit_stale(&self) {
         for chunk in 0..self.geometry.chunks {
             let is_written = || self.writing().any(|other| other == chunk);
@@ -96,7 +99,8 @@ impl EagerCopies {
         }
     }
 
-    /// No home is written to while the map says that its copy lies there: a power cut would leave a torn one.
+    /// No home is written to while the map says that its copy lies there: a power cut would leave a
+    /// torn one.
     fn audit_homes(&self) {
         let used = |of: CopyOf, slot| {
             let moves = self.home(of) == Some(slot);

@@ -1,16 +1,21 @@
-//! Compaction in spare time: the blocks of a track move into holes of fuller ones, until it is empty.
+//! Compaction in spare time: the blocks of a track move into holes of fuller ones, until it is
+//! empty.
 //!
-//! An eager write finds its slot on an empty track at once, however full the drive is. So in the spare time of a drive, when no
-//! delayed copy waits either, the emptiest track of the *group* nearest to the arm gives its blocks, one by one, to tracks of the
-//! same group that have at least as many; a group is a cylinder, or neighbours if they have few tracks. A block is read, and when
-//! the drive has spare time again written to the free slot that comes by first there: two I/Os like all others, and nobody waits
-//! for more than the one under way. What was overwritten in the meantime is dropped.
+//! An eager write finds its slot on an empty track at once, however full the drive is. So in the
+//! spare time of a drive, when no delayed copy waits either, the emptiest track of the *group*
+//! nearest to the arm gives its blocks, one by one, to tracks of the same group that have at least
+//! as many; a group is a cylinder, or neighbours if they have few tracks. A block is read, and when
+//! the drive has spare time again written to the free slot that comes by first there: two I/Os like
+//! all others, and nobody waits for more than the one under way. What was overwritten in the
+//! meantime is dropped.
 //!
-//! It ends: blocks go to tracks with no fewer, so that the sum of squares grows with each. A track is begun only if there are holes
-//! for all that lies on it, and one with something that cannot move is left alone.
+//! It ends: blocks go to tracks with no fewer, so that the sum of squares grows with each. A track
+//! is begun only if there are holes for all that lies on it, and one with something that cannot
+//! move is left alone.
 //!
-//! Source: Wang, Anderson and Patterson, "Virtual log based file systems for a programmable disk", OSDI 1999, section 3.3, whose
-//! compactor takes tracks at random. Cost: O(slots of a group) per move; four bytes a slot, and two a track.
+//! Source: Wang, Anderson and Patterson, "Virtual log based file systems for a programmable disk",
+//! OSDI 1999, section 3.3, whose compactor takes tracks at random. Cost: O(slots of a group) per
+//! move; four bytes a slot, and two a track.
 
 use std::collections::BTreeSet;
 
@@ -44,7 +49,8 @@ struct Moving {
     of: CopyOf,
     from: Slot,
     stage: Stage,
-    /// The copy has left that place since. If it lies there again, that is a newer version than the one which moves.
+    /// The copy has left that place since. If it lies there again, that is a newer version than the
+    /// one which moves.
     has_left: bool,
 }
 
@@ -57,7 +63,8 @@ enum Stage {
 }
 
 impl Compacted {
-    /// What lies here could not be moved, and would be tried for ever: its group is left alone until something changes there.
+    /// What lies here could not be moved, and would be tried for ever: its group is left alone
+    /// until something changes there.
     fn leave_alone(&mut self, tracks: &Tracks, slot: Slot) {
         let (track, _) = tracks.place(slot);
         self.groups.remove(&group_of(tracks, track));

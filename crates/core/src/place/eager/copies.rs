@@ -1,7 +1,8 @@
 //! The life of a copy: from the write that makes it stale to the one that makes it current again.
 //!
-//! A copy is *settled* while nothing is to be done for it: it lies where it belongs, or its chunk lies nowhere. Only copies that
-//! are not settled have a record, so memory is bounded by what waits and what is under way.
+//! A copy is *settled* while nothing is to be done for it: it lies where it belongs, or its chunk
+//! lies nowhere. Only copies that are not settled have a record, so memory is bounded by what waits
+//! and what is under way.
 //!
 //! ```text
 //!                 a newer version landed elsewhere, or the copy cannot be read
@@ -27,8 +28,9 @@
 //!    +---- a newer version, or discarded, and it was on its way to any slot
 //! ```
 //!
-//! A copy that waits is not taken from its queue when a newer version comes: it takes the newer data when its turn
-//! comes, or is dropped if it is not due then. Where a copy lies, and whether it is stale, is in the map alone.
+//! A copy that waits is not taken from its queue when a newer version comes: it takes the newer
+//! data when its turn comes, or is dropped if it is not due then. Where a copy lies, and whether it
+//! is stale, is in the map alone.
 
 use crate::ids::DriveId;
 use crate::place::delayed::{CopyOf, Queues, TRIES, Turn};
@@ -57,11 +59,12 @@ pub(super) enum Copy {
     },
     /// Its delayed write is on the platter, and the map may not say so yet.
     Landed(Source),
-    /// A write of an older version to its home is under way. Another write may not go there before that has ended, since drives may
-    /// swap the two. Meanwhile the copy may be in the queue.
+    /// A write of an older version to its home is under way. Another write may not go there before
+    /// that has ended, since drives may swap the two. Meanwhile the copy may be in the queue.
     Outdated { waits: bool, source: Source },
-    /// It could not be written, so often one time after the other. It is tried again in spare time, [`TRIES`] times in all; then when another copy of its chunk
-    /// has been, or when its drive has no slot left but the one that it holds.
+    /// It could not be written, so often one time after the other. It is tried again in spare time,
+    /// [`TRIES`] times in all; then when another copy of its chunk has been, or when its drive has
+    /// no slot left but the one that it holds.
     Failed(u8),
 }
 
@@ -113,7 +116,8 @@ impl Copies {
         }
     }
 
-    /// Those that could not be written, and how often. O(copies that are not settled), if there is any.
+    /// Those that could not be written, and how often. O(copies that are not settled), if there is
+    /// any.
     pub(super) fn failed_ones(&self) -> impl Iterator<Item = (CopyOf, u8)> {
         let any = Some(&self.unsettled).filter(|_| self.failed > 0);
         let all = any.into_iter().flat_map(|unsettled| unsettled.iter());
@@ -123,7 +127,8 @@ impl Copies {
         })
     }
 
-    /// Those that could not be written and are tried again, as that was not too often. O(copies that are not settled), if there is any.
+    /// Those that could not be written and are tried again, as that was not too often. O(copies
+    /// that are not settled), if there is any.
     pub(super) fn to_try(&self) -> impl Iterator<Item = CopyOf> {
         let any = (self.to_try > 0).then(|| self.failed_ones());
         let to_try = any
@@ -172,7 +177,8 @@ impl Copies {
         }
     }
 
-    /// A copy that is due is to be written later. What is in no buffer is read before, whoever says otherwise.
+    /// A copy that is due is to be written later. What is in no buffer is read before, whoever says
+    /// otherwise.
     pub(super) fn delay(
         &mut self,
         drive: DriveId,
@@ -215,13 +221,15 @@ impl Copies {
         answer
     }
 
-    /// A copy that was missing when the power went waits. It is in no buffer, so there is always room.
+    /// A copy that was missing when the power went waits. It is in no buffer, so there is always
+    /// room.
     pub(super) fn resume(&mut self, drive: DriveId, of: CopyOf) {
         self.set(of, Copy::Waiting(Source::AnotherCopy));
         self.queues.push(drive, of, Turn::SpareTime);
     }
 
-    /// A copy that flew with data from the buffer, and failed, waits there again: nothing is ever written any more, but it may be read from there.
+    /// A copy that flew with data from the buffer, and failed, waits there again: nothing is ever
+    /// written any more, but it may be read from there.
     pub(super) fn stays(&mut self, drive: DriveId, of: CopyOf) {
         let before = self.take(of);
         assert!(matches!(before, Some(Copy::Failed(_))), "{of:?} has failed");
@@ -229,7 +237,8 @@ impl Copies {
         self.queues.push(drive, of, Turn::SpareTime);
     }
 
-    /// The buffer has a version that counts for nothing: what a copy is to have is on a drive alone.
+    /// The buffer has a version that counts for nothing: what a copy is to have is on a drive
+    /// alone.
     pub(super) fn leaves_buffer(&mut self, of: CopyOf) {
         let source = Source::AnotherCopy;
         let copy = match self.get(of) {
@@ -275,7 +284,8 @@ impl Copies {
         self.left_queue(of)
     }
 
-    /// Takes a copy out of its queue before its turn. Where its data are. O(copies that wait for the drive).
+    /// Takes a copy out of its queue before its turn. Where its data are. O(copies that wait for
+    /// the drive).
     pub(super) fn withdraw(&mut self, drive: DriveId, of: CopyOf) -> Source {
         self.queues.take(drive, of);
         self.left_queue(of)
@@ -302,7 +312,8 @@ impl Copies {
         }
     }
 
-    /// A delayed write of a copy begins, with data from there. How often it failed one time after the other is kept.
+    /// A delayed write of a copy begins, with data from there. How often it failed one time after
+    /// the other is kept.
     pub(super) fn fly(&mut self, of: CopyOf, write: usize, source: Source) {
         let failed = match self.take(of) {
             None => 0,
@@ -340,8 +351,8 @@ impl Copies {
         }
     }
 
-    /// Whether a copy will have the newest version of its chunk if nothing fails, though no other copy can be read any more: it is being
-    /// written, or the buffer has its data.
+    /// Whether a copy will have the newest version of its chunk if nothing fails, though no other
+    /// copy can be read any more: it is being written, or the buffer has its data.
     pub(super) fn will_have(&self, of: CopyOf) -> bool {
         match self.get(of) {
             Some(Copy::Flying { .. } | Copy::Landed(_)) => true,
@@ -350,7 +361,8 @@ impl Copies {
         }
     }
 
-    /// Chunks of copies that are not settled, in order; one of several such copies more than once. O(these).
+    /// Chunks of copies that are not settled, in order; one of several such copies more than once.
+    /// O(these).
     pub(super) fn chunks(&self) -> impl Iterator<Item = u32> {
         self.unsettled.iter().map(|one| one.of.chunk)
     }
@@ -378,7 +390,8 @@ impl Copies {
         assert!(matches!(before, Some(Copy::Landed(_))), "{of:?} landed");
     }
 
-    /// Its delayed write has failed, or never began. Where its data were, and how often it failed one time after the other.
+    /// Its delayed write has failed, or never began. Where its data were, and how often it failed
+    /// one time after the other.
     pub(super) fn failed(&mut self, of: CopyOf) -> (Source, u8) {
         let (source, failed) = match self.take(of) {
             Some(Copy::Flying { source, failed, .. }) => (source, failed.saturating_add(1)),
@@ -389,8 +402,8 @@ impl Copies {
         (source, failed)
     }
 
-    /// The buffer has a newer version, or the copy is no longer needed, or it lies somewhere else now. The delayed write that is
-    /// under way for nothing, if one is.
+    /// The buffer has a newer version, or the copy is no longer needed, or it lies somewhere else
+    /// now. The delayed write that is under way for nothing, if one is.
     pub(super) fn renewed(&mut self, of: CopyOf, has_home: bool) -> Option<usize> {
         let source = Source::Buffer;
         match self.take(of)? {
@@ -406,8 +419,8 @@ impl Copies {
         None
     }
 
-    /// What its delayed write has put on the platter is overtaken by a change that waits for the map. Until that is made, no buffer has more than
-    /// before.
+    /// What its delayed write has put on the platter is overtaken by a change that waits for the
+    /// map. Until that is made, no buffer has more than before.
     pub(super) fn overtaken(&mut self, of: CopyOf, has_home: bool) {
         let (source, _) = self.flew(of);
         self.outdate(of, has_home, source);
@@ -420,8 +433,8 @@ impl Copies {
         }
     }
 
-    /// A delayed write of an older version has ended. If that went to the copy's home and the copy does not wait, where the data of
-    /// its next write are.
+    /// A delayed write of an older version has ended. If that went to the copy's home and the copy
+    /// does not wait, where the data of its next write are.
     pub(super) fn outdated_ended(&mut self, of: CopyOf) -> Option<Source> {
         let Some(Copy::Outdated { waits, source }) = self.get(of) else {
             return None;
@@ -434,7 +447,8 @@ impl Copies {
         Some(source)
     }
 
-    /// Recounts everything and panics on a contradiction. The drives of delayed writes under way, in any order.
+    /// Recounts everything and panics on a contradiction. The drives of delayed writes under way,
+    /// in any order.
     pub(super) fn audit(&self, writes: impl Iterator<Item = DriveId>) {
         self.queues.audit(writes);
         let waits = |one: &&Unsettled| match one.copy {

@@ -1,9 +1,10 @@
 //! Reads and writes that fail: another copy is read, another slot is written.
 //!
-//! A slot that could not be read or written is retired: it is not free again while the volume is up, as long as enough others
-//! are. When the volume is opened again it is tried again, since the map does not say what was retired. A copy that could not be read is given up when another
-//! one was read, and is written anew from that in spare time. If none can be, one may have arrived at its drive of which the map does not know
-//! yet, or the buffer may have what it held.
+//! A slot that could not be read or written is retired: it is not free again while the volume is
+//! up, as long as enough others are. When the volume is opened again it is tried again, since the
+//! map does not say what was retired. A copy that could not be read is given up when another one
+//! was read, and is written anew from that in spare time. If none can be, one may have arrived at
+//! its drive of which the map does not know yet, or the buffer may have what it held.
 
 use super::copies::Source;
 use super::map::NOWHERE;
@@ -23,8 +24,8 @@ const SLOTS_MAX: u8 = 3;
 const RETIRED_SHARE: u64 = 4;
 
 impl EagerCopies {
-    /// A copy could not be read: another one is, each once. If no other is current, the buffer may have the chunk, since other copies
-    /// are still to be written from there.
+    /// A copy could not be read: another one is, each once. If no other is current, the buffer may
+    /// have the chunk, since other copies are still to be written from there.
     pub(super) fn read_failed(&mut self, read: &Underway, done: &DriveDone, out: &mut Plan) {
         let Underway {
             of, slot, drive, ..
@@ -70,7 +71,8 @@ impl EagerCopies {
         out.instead = Instead::Step(out.io(again));
     }
 
-    /// A copy that is on a drive with what the others have, and of which the map is only to be told: its place.
+    /// A copy that is on a drive with what the others have, and of which the map is only to be
+    /// told: its place.
     fn on_its_way(&self, read: &Underway, tried: Tried) -> Option<(CopyOf, Slot)> {
         let mut arrived = self.changes.arrived(read.of.chunk);
         arrived.find(|(other, place)| {
@@ -81,9 +83,11 @@ impl EagerCopies {
         })
     }
 
-    /// A copy was read in place of this one, which could not be: that is given up, unless it has been written there anew meanwhile.
+    /// A copy was read in place of this one, which could not be: that is given up, unless it has
+    /// been written there anew meanwhile.
     pub(super) fn read_instead(&mut self, of: CopyOf, slot: Slot, out: &mut Plan) {
-        // What waits to be entered in the map supersedes it anyway; and when no change of it can be kept, it stays as it is.
+        // What waits to be entered in the map supersedes it anyway; and when no change of it can be
+        // kept, it stays as it is.
         let stays = self.is_overtaken(of) || self.map_lost || self.gone.has(self.drive(of));
         let is_bad = self.slot(of) == slot && self.doubted.has(self.drive(of), slot);
         if is_bad && !stays && self.is_elsewhere(of) {
@@ -91,8 +95,9 @@ impl EagerCopies {
         }
     }
 
-    /// Whether the buffer has the newest version of a chunk, for a copy that is still to be written: in spare time, or for the request
-    /// that has brought that version. A newer one that the map does not know yet is there in its place: nobody was told of that.
+    /// Whether the buffer has the newest version of a chunk, for a copy that is still to be
+    /// written: in spare time, or for the request that has brought that version. A newer one that
+    /// the map does not know yet is there in its place: nobody was told of that.
     fn is_buffered(&self, chunk: u32) -> bool {
         if self.changes.renews(chunk) {
             return false;
@@ -103,8 +108,9 @@ impl EagerCopies {
         delayed || self.writes.iter().any(written)
     }
 
-    /// A copy cannot be read, and another one is current: it is written anew, elsewhere or to its home. While the map on the drives
-    /// names its slot, nothing else may be written there: the slot is retired, or the map is changed first.
+    /// A copy cannot be read, and another one is current: it is written anew, elsewhere or to its
+    /// home. While the map on the drives names its slot, nothing else may be written there: the
+    /// slot is retired, or the map is changed first.
     fn give_up(&mut self, of: CopyOf, out: &mut Plan) {
         let slot = self.slot(of);
         match self.retire(of, self.drive(of), slot) {
@@ -116,14 +122,15 @@ impl EagerCopies {
         }
     }
 
-    /// A copy of which another one is current is to leave the map, and its slot becomes free with that.
+    /// A copy of which another one is current is to leave the map, and its slot becomes free with
+    /// that.
     pub(super) fn ask_to_give_up(&mut self, of: CopyOf, out: &mut Plan) {
         let entry = of.entry(NOWHERE, false);
         self.change(Change::GivesUp(of, self.slot(of)), entry, out);
     }
 
-    /// The map says on the drives, too, that a copy is not there any more. If meanwhile it has become the last one, it is to say that
-    /// it is.
+    /// The map says on the drives, too, that a copy is not there any more. If meanwhile it has
+    /// become the last one, it is to say that it is.
     pub(super) fn given_up(&mut self, of: CopyOf, slot: Slot, out: &mut Plan) {
         assert_eq!(self.slot(of), slot, "changes of {of:?} follow each other");
         if !self.is_elsewhere(of) {
@@ -155,7 +162,8 @@ impl EagerCopies {
         self.changes.gives_up(of)
     }
 
-    /// A write failed: the same is written to another slot, and after some of these another copy is.
+    /// A write failed: the same is written to another slot, and after some of these another copy
+    /// is.
     pub(super) fn write_failed(&mut self, write: &Underway, reason: Reason, out: &mut Plan) {
         self.retire(write.of, write.drive, write.slot);
         let goes_elsewhere = match reason {
@@ -228,8 +236,9 @@ impl EagerCopies {
         writes.chain(self.changes.iter().map(|(_, change)| change.chunk()))
     }
 
-    /// A slot is not used any more, unless too few would be left: then it is tried again when its turn comes. A home stays one:
-    /// its drive may replace the bad block when it is written again. True if it is retired.
+    /// A slot is not used any more, unless too few would be left: then it is tried again when its
+    /// turn comes. A home stays one: its drive may replace the bad block when it is written again.
+    /// True if it is retired.
     pub(super) fn retire(&mut self, of: CopyOf, drive: DriveId, slot: Slot) -> bool {
         self.home(of) != Some(slot) && self.retire_slot(drive, slot)
     }

@@ -42,7 +42,8 @@ impl EagerCopies {
         self.writes[key].tried = used;
     }
 
-    /// A copy of a chunk's write that was not begun, and is begun now since another one could not be written.
+    /// A copy of a chunk's write that was not begun, and is begun now since another one could not
+    /// be written.
     pub(super) fn untried(&mut self, key: usize) -> Option<CopyOf> {
         let ChunkWrite { chunk, tried, .. } = self.writes[key];
         let mut copies = self.copies_of(chunk);
@@ -52,7 +53,8 @@ impl EagerCopies {
         Some(of)
     }
 
-    /// The owner that a foreground write goes to: the idle one nearest to a free slot, else the one with the shortest queue.
+    /// The owner that a foreground write goes to: the idle one nearest to a free slot, else the one
+    /// with the shortest queue.
     fn owner(&self, now: Instant, chunk: u32, used: u32, drives: &dyn Drives) -> CopyOf {
         let unused = || {
             let unused = self.owners(chunk).filter(|of| used >> of.copy & 1 == 0);

@@ -1,6 +1,7 @@
 //! Drives that are gone: what is elsewhere too is neither read nor written there any more.
 //!
-//! The map goes on to say what lies there. A copy that is overwritten elsewhere leaves it, as always, and is not written again.
+//! The map goes on to say what lies there. A copy that is overwritten elsewhere leaves it, as
+//! always, and is not written again.
 
 use super::EagerCopies;
 use super::copies::{Copy, Source};
@@ -18,7 +19,8 @@ impl EagerCopies {
         current.any(|(_, drive, _)| !self.gone.has(drive))
     }
 
-    /// The copies of a chunk that are read, with their places: those that are left, or all if none is.
+    /// The copies of a chunk that are read, with their places: those that are left, or all if none
+    /// is.
     pub(super) fn readable(&self, chunk: u32) -> impl Iterator<Item = (CopyOf, DriveId, Slot)> {
         let is_left = self.gone.any() && self.is_left(chunk);
         let current = self.current(chunk);
@@ -33,7 +35,8 @@ impl EagerCopies {
         copies.filter(move |of| !(is_left && gone(of)))
     }
 
-    /// Whether a copy can still be read, as far as is known: it lies somewhere and stays there, on a drive that is not gone.
+    /// Whether a copy can still be read, as far as is known: it lies somewhere and stays there, on
+    /// a drive that is not gone.
     pub(super) fn can_be_read(&self, of: CopyOf) -> bool {
         let stays = self.slot(of) != NOWHERE && !self.is_given_up(of);
         stays && !self.gone.has(self.drive(of))
@@ -45,8 +48,9 @@ impl EagerCopies {
         copies.any(|other| other != of && self.can_be_read(other))
     }
 
-    /// A drive is gone, as was just found out. Copies that wait for it stay stale. What is written there fails, so it needs no slot of
-    /// its own: from now on all are free, and who waits for one is told by the drive and writes another copy.
+    /// A drive is gone, as was just found out. Copies that wait for it stay stale. What is written
+    /// there fails, so it needs no slot of its own: from now on all are free, and who waits for one
+    /// is told by the drive and writes another copy.
     pub(super) fn leave_out(&mut self, drive: DriveId) {
         self.copies.clear(drive);
         let free = &mut self.map.free[drive.index()];
@@ -66,8 +70,8 @@ impl EagerCopies {
         }
     }
 
-    /// A chunk is lost, or its copies can be written now that could not before: those that wait are urgent. O(copies that wait), if a
-    /// drive is gone and the chunk is lost.
+    /// A chunk is lost, or its copies can be written now that could not before: those that wait are
+    /// urgent. O(copies that wait), if a drive is gone and the chunk is lost.
     pub(super) fn hurry_copies(&mut self, chunk: u32) {
         if !self.gone.any() || !self.is_lost(chunk) {
             return;
@@ -137,8 +141,9 @@ impl EagerCopies {
         self.lost = lost.count();
     }
 
-    /// Whether a chunk is on drives that are gone alone. A copy elsewhere does not count while the map on the drives may say that it is not
-    /// there: it was given up, and that it stays is not safe yet.
+    /// Whether a chunk is on drives that are gone alone. A copy elsewhere does not count while the
+    /// map on the drives may say that it is not there: it was given up, and that it stays is not
+    /// safe yet.
     pub(super) fn is_lost(&self, chunk: u32) -> bool {
         let counts = |(of, drive, _): (CopyOf, DriveId, Slot)| {
             !self.gone.has(drive) && !self.changes.leaves_open(of)
@@ -146,8 +151,8 @@ impl EagerCopies {
         self.gone.any() && self.current(chunk).next().is_some() && !self.current(chunk).any(counts)
     }
 
-    /// Whether some chunk, or the map, is on drives that are gone alone. A chunk is not lost any more when it is written elsewhere, or
-    /// discarded. O(drives).
+    /// Whether some chunk, or the map, is on drives that are gone alone. A chunk is not lost any
+    /// more when it is written elsewhere, or discarded. O(drives).
     pub(super) fn has_lost(&self) -> bool {
         self.gone.any() && (self.lost > 0 || self.loses_map())
     }

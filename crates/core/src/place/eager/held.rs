@@ -1,15 +1,19 @@
 //! Answers that wait until what drives that are gone alone have is on another one.
 //!
-//! A write may be on one drive, and wait for its change of the map, when that drive goes. Its other copies are then written at once, from the
-//! buffer of delayed copies, and its answer is *held* until one of them is in the map. So it is with a flush: what it covers may be
-//! on such drives and in the buffer. It waits until all of that is written, and only then the drives that are left flush what their
-//! caches have.
+//! A write may be on one drive, and wait for its change of the map, when that drive goes. Its other
+//! copies are then written at once, from the buffer of delayed copies, and its answer is *held*
+//! until one of them is in the map. So it is with a flush: what it covers may be on such drives and
+//! in the buffer. It waits until all of that is written, and only then the drives that are left
+//! flush what their caches have.
 //!
-//! An answer is held as long as every chunk that it waits for has a copy that is being written, or is to be. If one of these cannot be written, its
-//! data are lost, and what waited for it fails as `Gone`.
+//! An answer is held as long as every chunk that it waits for has a copy that is being written, or
+//! is to be. If one of these cannot be written, its data are lost, and what waited for it fails as
+//! `Gone`.
 //!
-//! Nothing is held, and nothing is looked at, while no drive is gone. O(copies that are not settled, times writes under way at worst) for a flush while some
-//! chunk is lost, and for each command that fails or is left out while one is held: only that can make an answer wait in vain. Else O(answers that are held).
+//! Nothing is held, and nothing is looked at, while no drive is gone. O(copies that are not
+//! settled, times writes under way at worst) for a flush while some chunk is lost, and for each
+//! command that fails or is left out while one is held: only that can make an answer wait in vain.
+//! Else O(answers that are held).
 
 use std::collections::BTreeSet;
 
@@ -59,7 +63,8 @@ impl EagerCopies {
         self.doubt_held();
     }
 
-    /// A flush of every drive that is left. If something is on the others alone it waits until that is elsewhere, or fails if it will never be.
+    /// A flush of every drive that is left. If something is on the others alone it waits until that
+    /// is elsewhere, or fails if it will never be.
     pub(super) fn flush(&mut self, out: &mut Plan) {
         let lost = self.has_lost();
         let gate = (lost && self.all_will_be_saved()).then(|| self.hold_flush(out));
@@ -69,8 +74,9 @@ impl EagerCopies {
         _ = self.flush_left(gate, out);
     }
 
-    /// A drive has ended its part of a flush. One that is gone is not needed if everything on it is elsewhere, or will be: then
-    /// the others flush once more, as a copy may have come into the cache of one that had ended its part.
+    /// A drive has ended its part of a flush. One that is gone is not needed if everything on it is
+    /// elsewhere, or will be: then the others flush once more, as a copy may have come into the
+    /// cache of one that had ended its part.
     pub(super) fn flush_ended(&mut self, status: Status, out: &mut Plan) {
         if status != Status::Failed(Failure::Gone) {
             return;
@@ -158,8 +164,9 @@ impl EagerCopies {
         }
     }
 
-    /// Whether a chunk that is lost is on its way to a drive that is left, or the map is on its way to say that it is there. A write that is
-    /// not on as many drives as its request waits for goes on; what that leads to shows when it has ended.
+    /// Whether a chunk that is lost is on its way to a drive that is left, or the map is on its way
+    /// to say that it is there. A write that is not on as many drives as its request waits for goes
+    /// on; what that leads to shows when it has ended.
     fn will_be_saved(&self, chunk: u32) -> bool {
         let mut copies = self.copies_of(chunk);
         let is_on_its_way = |of| self.copies.will_have(of) || self.changes.leaves_open(of);

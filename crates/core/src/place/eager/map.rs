@@ -21,7 +21,8 @@ pub(super) struct Map {
     pub(super) free: Vec<FreeMap>,
     /// Slots in use, by drive: free or not.
     pub(super) slots_of: Vec<u64>,
-    /// Fixed places by drive and its own count of chunks; none have one, or the first of each drive.
+    /// Fixed places by drive and its own count of chunks; none have one, or the first of each
+    /// drive.
     pub(super) homes: Arc<Vec<Vec<Slot>>>,
 }
 

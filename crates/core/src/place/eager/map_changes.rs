@@ -1,4 +1,5 @@
-//! Changes of the map, made when it is safe that they are: what its store lets wait, and what it has to write.
+//! Changes of the map, made when it is safe that they are: what its store lets wait, and what it
+//! has to write.
 
 use super::copies::{Copy, Source};
 use super::map::NOWHERE;
@@ -80,8 +81,9 @@ impl EagerCopies {
         self.change(Change::Moves(write.landed(reason)), entry, out);
     }
 
-    /// A copy has landed, and no change of the map can be kept any more. The map in memory names it all the same, if it is what the map has of its
-    /// chunk, or if that is lost: then a version that was refused is the only one.
+    /// A copy has landed, and no change of the map can be kept any more. The map in memory names it
+    /// all the same, if it is what the map has of its chunk, or if that is lost: then a version
+    /// that was refused is the only one.
     fn landed_without_map(&mut self, landed: &Landed, out: &mut Plan) {
         let Landed { of, drive, .. } = *landed;
         let is_taken = match landed.reason {
@@ -109,8 +111,9 @@ impl EagerCopies {
         }
     }
 
-    /// True if a change that waits will make this copy stale, or put it elsewhere. What lands of the copy must be dropped then, not
-    /// wait behind that change: recovery would find the older version under the newer map.
+    /// True if a change that waits will make this copy stale, or put it elsewhere. What lands of
+    /// the copy must be dropped then, not wait behind that change: recovery would find the older
+    /// version under the newer map.
     pub(super) fn is_overtaken(&self, of: CopyOf) -> bool {
         self.changes.overtakes(of)
     }
@@ -193,7 +196,8 @@ impl EagerCopies {
         }
     }
 
-    /// A drive has done its part of a write of the map, or could not; then what waited for it goes on.
+    /// A drive has done its part of a write of the map, or could not; then what waited for it goes
+    /// on.
     fn map_write_ended(&mut self, write: &Underway, done: &DriveDone, out: &mut Plan) {
         let Underway { drive, slot, .. } = *write;
         let store = self.store.as_mut().expect("it keeps the map");
@@ -240,7 +244,8 @@ impl EagerCopies {
         self.counting_lost(chunk, |copies| copies.changes.take(tag))
     }
 
-    /// Whether a change was the last of a foreground write of which all drives have gone that have it, while it waited.
+    /// Whether a change was the last of a foreground write of which all drives have gone that have
+    /// it, while it waited.
     fn came_too_late(&self, change: Change) -> bool {
         match change {
             Change::Moves(Landed {
@@ -258,10 +263,11 @@ impl EagerCopies {
         out.wake.extend(drives);
     }
 
-    /// No change of the map can be kept any more: those that wait fail, and so does everything that would bring one. The map in
-    /// memory has what was kept, so that can be read, and further copies of that which have landed: they may be the only ones that are left. A
-    /// write of the map that failed may be on the drive all the same: so whatever would still go to a free slot, which that may name, is not
-    /// begun any more.
+    /// No change of the map can be kept any more: those that wait fail, and so does everything that
+    /// would bring one. The map in memory has what was kept, so that can be read, and further
+    /// copies of that which have landed: they may be the only ones that are left. A write of the
+    /// map that failed may be on the drive all the same: so whatever would still go to a free slot,
+    /// which that may name, is not begun any more.
     fn lose_map(&mut self, out: &mut Plan) {
         // Each drive that had a part of it may say so.
         if std::mem::replace(&mut self.map_lost, true) {
@@ -316,7 +322,8 @@ impl EagerCopies {
         self.map_writes = writes;
     }
 
-    /// The store's open write gets its spare slot when none is free: all may be held by what waits for it.
+    /// The store's open write gets its spare slot when none is free: all may be held by what waits
+    /// for it.
     pub(super) fn pin_map_write(&mut self, out: &mut Plan) {
         let Some((tag, spare)) = self.open_map_write else {
             return;

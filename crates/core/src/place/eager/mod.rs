@@ -1,27 +1,31 @@
-//! Eager writing: a write goes to whatever slot is free where the heads are, on one drive or on several.
+//! Eager writing: a write goes to whatever slot is free where the heads are, on one drive or on
+//! several.
 //!
-//! A map in memory says for every chunk of the volume and each of its copies in which slot of a drive it lies: four bytes
-//! each. A write is planned without an address; the scheduler binds it at dispatch, and when it is done the map points to
-//! the new slot and the old one becomes free. Writes are whole chunks; where a request covers only a part of one, the rest
-//! is read first.
+//! A map in memory says for every chunk of the volume and each of its copies in which slot of a
+//! drive it lies: four bytes each. A write is planned without an address; the scheduler binds it at
+//! dispatch, and when it is done the map points to the new slot and the old one becomes free.
+//! Writes are whole chunks; where a request covers only a part of one, the rest is read first.
 //!
-//! Of several copies, `foreground` are on the platter before a write is answered, each on the idle owner nearest to a free
-//! slot, else on the one with the shortest queue. The first that lands makes the others stale: they leave the map and their
-//! slots, so that no read can find them, and are written again, eagerly too, in the spare time of their drives. What was
-//! overwritten while it flew is dropped. A chunk may have a home: a fixed slot of its own to which a copy is moved later.
+//! Of several copies, `foreground` are on the platter before a write is answered, each on the idle
+//! owner nearest to a free slot, else on the one with the shortest queue. The first that lands
+//! makes the others stale: they leave the map and their slots, so that no read can find them, and
+//! are written again, eagerly too, in the spare time of their drives. What was overwritten while it
+//! flew is dropped. A chunk may have a home: a fixed slot of its own to which a copy is moved
+//! later.
 //!
-//! [`copies`] draws the life of a copy, [`store`] says what keeps the map safe. A copy that cannot be read is read from another drive, or
-//! from the buffer of delayed copies; a write that fails goes to another slot (`failures`).
+//! [`copies`] draws the life of a copy, [`store`] says what keeps the map safe. A copy that cannot
+//! be read is read from another drive, or from the buffer of delayed copies; a write that fails
+//! goes to another slot (`failures`).
 //!
-//! Where the map survives, every write to drives that may lose what is in their cache is forced to the medium: data, map and answer
-//! follow each other, and only then does a slot become free.
+//! Where the map survives, every write to drives that may lose what is in their cache is forced to
+//! the medium: data, map and answer follow each other, and only then does a slot become free.
 //!
-//! A slot that is read from when its block moves becomes free only when that read is done, or the read could find another
-//! block there.
+//! A slot that is read from when its block moves becomes free only when that read is done, or the
+//! read could find another block there.
 //!
-//! Source: Zhang, Yu, Krishnamurthy and Wang, "Configuring and scheduling an eager-writing disk array for a transaction
-//! processing workload", FAST 2002, sections 2, 4 and 5. Cost: O(log n) per chunk and copy; four bytes a chunk and copy,
-//! and a bit and 26 bytes a track for what is free.
+//! Source: Zhang, Yu, Krishnamurthy and Wang, "Configuring and scheduling an eager-writing disk
+//! array for a transaction processing workload", FAST 2002, sections 2, 4 and 5. Cost: O(log n) per
+//! chunk and copy; four bytes a chunk and copy, and a bit and 26 bytes a track for what is free.
 
 use crate::io::{Data, DriveDone, RecoveryRead, Tag};
 use crate::op::{Failure, Op};
@@ -96,7 +100,8 @@ struct Underway {
 }
 
 impl Underway {
-    /// Whether it is a write that no request waits for: of a delayed copy, or a move, or what was one before it was dropped.
+    /// Whether it is a write that no request waits for: of a delayed copy, or a move, or what was
+    /// one before it was dropped.
     fn is_delayed(&self) -> bool {
         match self.purpose {
             Purpose::Write(Reason::Delayed | Reason::Move) | Purpose::Dropped => true,
@@ -161,7 +166,8 @@ enum Change {
     Discards(u32),
     /// A copy is not in this slot any more, and nowhere else: another one is current.
     GivesUp(CopyOf, Slot),
-    /// A copy that was given up is where it was all the same: since then the drives of all others are gone.
+    /// A copy that was given up is where it was all the same: since then the drives of all others
+    /// are gone.
     Stays(CopyOf),
 }
 
@@ -184,15 +190,17 @@ struct EagerCopies {
     gone: Gone,
     /// Chunks that are on such drives alone.
     lost: usize,
-    /// Chunks of which the last read of a slot was taken back since the last answer, if drives are gone: copies may have waited for it
-    /// that are urgent.
+    /// Chunks of which the last read of a slot was taken back since the last answer, if drives are
+    /// gone: copies may have waited for it that are urgent.
     withdrawn: Vec<u32>,
     /// Keeps the map safe; none if it is lost with the power.
     store: Option<Box<dyn MapStore>>,
-    /// Whether every write is forced to the medium, as the map must not name a slot whose data a power cut may take, and a slot
-    /// must not become free before the data that follow are safe. Not where no map survives, or no drive loses anything.
+    /// Whether every write is forced to the medium, as the map must not name a slot whose data a
+    /// power cut may take, and a slot must not become free before the data that follow are safe.
+    /// Not where no map survives, or no drive loses anything.
     forces: bool,
-    /// Whether what is written may be in the cache of its drive alone, which a power cut takes, until a flush.
+    /// Whether what is written may be in the cache of its drive alone, which a power cut takes,
+    /// until a flush.
     keeps_in_caches: bool,
     /// Whether no change of the map can be kept safe any more.
     map_lost: bool,
@@ -211,8 +219,8 @@ struct EagerCopies {
 }
 
 impl EagerCopies {
-    /// Over drives that were prepared. A write is answered when `foreground` of the copies are on the platter; so many
-    /// chunks may wait for the others.
+    /// Over drives that were prepared. A write is answered when `foreground` of the copies are on
+    /// the platter; so many chunks may wait for the others.
     ///
     /// # Errors
     /// There are not so many copies.
@@ -323,8 +331,9 @@ impl EagerCopies {
         underway
     }
 
-    /// A copy lies in another slot from now on. If `alone`, the other copies of its chunk are stale: they leave the map,
-    /// and what of them is in flight is dropped. Their slots become free when the map is safe.
+    /// A copy lies in another slot from now on. If `alone`, the other copies of its chunk are
+    /// stale: they leave the map, and what of them is in flight is dropped. Their slots become free
+    /// when the map is safe.
     fn move_to(&mut self, of: CopyOf, slot: Slot, alone: bool) {
         self.counting_lost(of.chunk, |copies| {
             for other in copies.copies_of(of.chunk) {
@@ -493,7 +502,8 @@ impl Placement for EagerCopies {
             out.wake.append(&mut self.freed);
             return self.pin_map_write(out);
         }
-        // A home that is still in use is left for the next idle moment, which comes when the read or write is done.
+        // A home that is still in use is left for the next idle moment, which comes when the read
+        // or write is done.
         while let Some(of) = self.copies.first(drive)
             && !self.home_is_used(of)
         {

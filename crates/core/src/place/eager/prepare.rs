@@ -1,9 +1,11 @@
 //! Where the blocks of eagerly written drives lie when a run begins.
 //!
-//! Blocks begin at random slots of the cylinders in use. Aging overwrites the whole drive so many times before the run, since
-//! sweeping writers leave free slots in other patterns than chance does (Wang, Anderson and Patterson, OSDI 1999, section
-//! 2.3). A run begins where aging ended: with the arm there, and the sweep in that direction. It is the costly part, so one drive is aged and the others of an array begin with its pattern of free slots; which
-//! block lies where is shuffled anew for each.
+//! Blocks begin at random slots of the cylinders in use. Aging overwrites the whole drive so many
+//! times before the run, since sweeping writers leave free slots in other patterns than chance does
+//! (Wang, Anderson and Patterson, OSDI 1999, section 2.3). A run begins where aging ended: with the
+//! arm there, and the sweep in that direction. It is the costly part, so one drive is aged and the
+//! others of an array begin with its pattern of free slots; which block lies where is shuffled anew
+//! for each.
 
 use std::sync::Arc;
 
@@ -71,7 +73,8 @@ pub(in crate::place) struct Setup {
     pub(in crate::place) stations: u64,
 }
 
-/// All drives as they are when a run begins. The first is made once for all arrays that have such drives, however many.
+/// All drives as they are when a run begins. The first is made once for all arrays that have such
+/// drives, however many.
 ///
 /// # Errors
 /// There is no room for a single unit, or none left to write to.
@@ -90,7 +93,8 @@ pub(super) fn disks(setup: &Setup, env: &VolumeEnv<'_>) -> Result<Vec<Disk>, Con
     Ok(disks)
 }
 
-/// Slots that are put where they belong between two looks whether anybody still wants them: some milliseconds.
+/// Slots that are put where they belong between two looks whether anybody still wants them: some
+/// milliseconds.
 const LOOK_EVERY: usize = 1 << 16;
 
 /// The free map of a drive of which only the first cylinders are used.
@@ -166,7 +170,8 @@ impl Empty {
         })
     }
 
-    /// The fixed places of chunks on each drive of an array, in their order: spread evenly over all that is free.
+    /// The fixed places of chunks on each drive of an array, in their order: spread evenly over all
+    /// that is free.
     pub(super) fn homes(&self, setup: &Setup) -> Vec<Slot> {
         let homes = (self.units * setup.homes) as usize;
         if homes == 0 {
@@ -179,7 +184,8 @@ impl Empty {
     }
 }
 
-/// Index of the slot that becomes home number `home` of `homes`, which are spread evenly over `all` free slots.
+/// Index of the slot that becomes home number `home` of `homes`, which are spread evenly over `all`
+/// free slots.
 fn home_place(home: usize, all: usize, homes: usize) -> usize {
     home * all / homes
 }
@@ -196,7 +202,8 @@ impl Disk {
         Ok(disk)
     }
 
-    /// So many chunks, `homes` of them at fixed places that are spread evenly, the rest at random slots.
+    /// So many chunks, `homes` of them at fixed places that are spread evenly, the rest at random
+    /// slots.
     ///
     /// # Errors
     /// What `go_on` says.
@@ -229,8 +236,8 @@ impl Disk {
         Ok(Disk { slots, free, homes })
     }
 
-    /// Overwrites random chunks without a home one after the other. Each goes to the first free slot of a sweep, or if the drive
-    /// has no arm, to the first free slot.
+    /// Overwrites random chunks without a home one after the other. Each goes to the first free
+    /// slot of a sweep, or if the drive has no arm, to the first free slot.
     ///
     /// # Errors
     /// Nobody wants it any more.

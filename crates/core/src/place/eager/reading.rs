@@ -12,8 +12,8 @@ use crate::plan::{Plan, PlannedIo, StepIndex, Target};
 use crate::units::{Blocks, Instant};
 
 impl EagerCopies {
-    /// Reads a part of a chunk, unless it lies nowhere: the nearest copy on an idle drive, else whichever can begin first.
-    /// The first of these reads.
+    /// Reads a part of a chunk, unless it lies nowhere: the nearest copy on an idle drive, else
+    /// whichever can begin first. The first of these reads.
     pub(super) fn read(
         &mut self,
         now: Instant,

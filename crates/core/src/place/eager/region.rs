@@ -23,7 +23,8 @@ impl Region {
     }
 }
 
-/// Takes the slots out of a drive's free map that a log needs: consecutive blocks from the middle of the used cylinders on.
+/// Takes the slots out of a drive's free map that a log needs: consecutive blocks from the middle
+/// of the used cylinders on.
 ///
 /// # Errors
 /// There is no room.

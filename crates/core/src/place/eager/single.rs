@@ -1,13 +1,13 @@
 //! Eager writing on one drive: a write goes to whatever slot is free where the heads are.
 //!
-//! The smallest array of `ew_array`, one copy on one drive. Dilution is space for speed: with a dilution of 2 half of the slots are
-//! free, and a free one is hardly ever far.
+//! The smallest array of `ew_array`, one copy on one drive. Dilution is space for speed: with a
+//! dilution of 2 half of the slots are free, and a free one is hardly ever far.
 //!
-//! With `map=log` or `map=virtual_log` all that was answered is there after a power cut: each write is forced to the medium if the drives
-//! have a volatile cache. With `map=memory` nothing is.
+//! With `map=log` or `map=virtual_log` all that was answered is there after a power cut: each write
+//! is forced to the medium if the drives have a volatile cache. With `map=memory` nothing is.
 //!
-//! Source: Zhang, Yu, Krishnamurthy and Wang, "Configuring and scheduling an eager-writing disk array for a transaction
-//! processing workload", FAST 2002, section 2.
+//! Source: Zhang, Yu, Krishnamurthy and Wang, "Configuring and scheduling an eager-writing disk
+//! array for a transaction processing workload", FAST 2002, section 2.
 
 use super::prepare::{AGING, CHUNK, COMPACT, Setup};
 use super::store::{HOME, MAP, MAPPED, NVRAM, PORTIONS, REGION, STATIONS};

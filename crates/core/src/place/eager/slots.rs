@@ -69,8 +69,9 @@ impl Retired {
     }
 }
 
-/// Slots where a read has failed and nothing was written since. By the time another copy was read in place of one that could not be, a newer
-/// version may lie in the same slot: that is not in doubt.
+/// Slots where a read has failed and nothing was written since. By the time another copy was read
+/// in place of one that could not be, a newer version may lie in the same slot: that is not in
+/// doubt.
 #[derive(Default)]
 pub(super) struct Doubted(Sorted<Bad>);
 

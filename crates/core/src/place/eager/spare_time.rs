@@ -50,7 +50,8 @@ impl EagerCopies {
         }
     }
 
-    /// Moves a copy home that holds one of the slots of a drive that has no other: writes that wait there wait for that.
+    /// Moves a copy home that holds one of the slots of a drive that has no other: writes that wait
+    /// there wait for that.
     pub(super) fn make_room(&mut self, drive: DriveId, out: &mut Plan) {
         let holds_one = |of: &CopyOf| {
             let somewhere = self.home(*of).is_some() && self.slot(*of) != NOWHERE;
@@ -74,8 +75,8 @@ impl EagerCopies {
         }
     }
 
-    /// Writes wait for a slot of a drive, and each copy that holds one was moved home in vain too often: one that is current elsewhere
-    /// too is given up here, if there is one.
+    /// Writes wait for a slot of a drive, and each copy that holds one was moved home in vain too
+    /// often: one that is current elsewhere too is given up here, if there is one.
     fn give_room(&mut self, drive: DriveId, out: &mut Plan) -> bool {
         let spared = |of: &CopyOf| {
             let here = self.drive(*of) == drive && self.slot(*of) != NOWHERE;
@@ -89,12 +90,14 @@ impl EagerCopies {
         found.is_some()
     }
 
-    /// Whether something is under way that may leave a slot of a drive: a change of the map, a copy on its way home, or a write of a chunk that
-    /// holds one. O(what is not settled and what is under way), for a drive where nothing else can be done.
+    /// Whether something is under way that may leave a slot of a drive: a change of the map, a copy
+    /// on its way home, or a write of a chunk that holds one. O(what is not settled and what is
+    /// under way), for a drive where nothing else can be done.
     fn room_comes(&self, drive: DriveId) -> bool {
         let is_here = |of: CopyOf| self.drive(of) == drive;
         let mut changes = self.changes.iter();
-        // Who is at another drive alone leaves no slot here, and this drive is not asked again when it is made.
+        // Who is at another drive alone leaves no slot here, and this drive is not asked again when
+        // it is made.
         if changes.any(|(_, change)| self.copies_of(change.chunk()).any(is_here)) {
             return true;
         }
@@ -117,7 +120,8 @@ impl EagerCopies {
         self.revoke_open(Failure::Medium, |write| write.drive == drive, out);
     }
 
-    /// Whether a copy is still to be written: it lies nowhere while another can be read, or away from its home.
+    /// Whether a copy is still to be written: it lies nowhere while another can be read, or away
+    /// from its home.
     pub(super) fn is_due(&self, of: CopyOf) -> bool {
         let flies = self.copies.flies(of);
         let can_be_written = !flies && !self.gone.has(self.drive(of));
@@ -171,7 +175,8 @@ impl EagerCopies {
         out.io(read)
     }
 
-    /// A drive tries to write a copy that it could not, if there is one; another copy is read before.
+    /// A drive tries to write a copy that it could not, if there is one; another copy is read
+    /// before.
     pub(super) fn try_again(&mut self, drive: DriveId, out: &mut Plan) -> bool {
         let is_meant =
             |of: &CopyOf| self.drive(*of) == drive && self.is_due(*of) && !self.home_is_used(*of);
@@ -207,7 +212,8 @@ impl EagerCopies {
     /// A write that is no longer wanted has ended.
     pub(super) fn dropped_ended(&mut self, write: &Underway, out: &mut Plan) {
         self.release(write.of, write.drive, write.slot);
-        // A change that waits for the map looks at the copy when it is made; before, every write home would be dropped again.
+        // A change that waits for the map looks at the copy when it is made; before, every write
+        // home would be dropped again.
         if let Some(source) = self.copies.outdated_ended(write.of)
             && !self.is_overtaken(write.of)
         {
@@ -216,7 +222,8 @@ impl EagerCopies {
         self.hurry_copies(write.of.chunk);
     }
 
-    /// Whether somebody reads what was at a copy's home before, or an older write to it is still under way.
+    /// Whether somebody reads what was at a copy's home before, or an older write to it is still
+    /// under way.
     pub(super) fn home_is_used(&self, of: CopyOf) -> bool {
         self.copies.is_written(of) || self.home_is_read(of)
     }

@@ -1,10 +1,13 @@
-//! Map stations: whole tracks, spread evenly over a drive, that the sectors of a virtual log go to, and nothing else does.
+//! Map stations: whole tracks, spread evenly over a drive, that the sectors of a virtual log go to,
+//! and nothing else does.
 //!
-//! A sector goes to the station slot that the heads reach first. Stations are mostly free, so that is a short seek away at most, and
-//! the next slot that comes by. In return whoever looks for the youngest sector reads the stations alone: which tracks these are
-//! follows from drive and knobs, and is written down nowhere.
+//! A sector goes to the station slot that the heads reach first. Stations are mostly free, so that
+//! is a short seek away at most, and the next slot that comes by. In return whoever looks for the
+//! youngest sector reads the stations alone: which tracks these are follows from drive and knobs,
+//! and is written down nowhere.
 //!
-//! Source: ours; the eager sectors are those of Wang, Anderson and Patterson, OSDI 1999, which scans the drive. Cost: a free map more.
+//! Source: ours; the eager sectors are those of Wang, Anderson and Patterson, OSDI 1999, which
+//! scans the drive. Cost: a free map more.
 
 use std::sync::Arc;
 
@@ -48,7 +51,8 @@ impl Stations {
                 &allowed,
             ));
         }
-        // In the middle of equal parts: the ends of the drive are as near to one as any other place.
+        // In the middle of equal parts: the ends of the drive are as near to one as any other
+        // place.
         let middle = |part| usable[((2 * part + 1) * all / (2 * count)) as usize];
         let chosen: Vec<usize> = (0..count).map(middle).collect();
         let mut free = FreeMap::full(Arc::clone(tracks));
@@ -101,7 +105,8 @@ impl Stations {
         self.free.release(slot);
     }
 
-    /// A slot that was taken could not be written. It is left alone as long as half of the others are free.
+    /// A slot that was taken could not be written. It is left alone as long as half of the others
+    /// are free.
     pub(super) fn retire(&mut self, slot: Slot) {
         match self.free.free() > self.all / 2 {
             true => self.retired += 1,

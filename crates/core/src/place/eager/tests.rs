@@ -1,4 +1,5 @@
-//! States that hardly ever come about, built by hand: two drives with two copies of four chunks, of which the first copies have homes.
+//! States that hardly ever come about, built by hand: two drives with two copies of four chunks, of
+//! which the first copies have homes.
 
 mod again;
 mod kept;
@@ -22,7 +23,8 @@ const FAILED: Status = Status::Failed(Failure::Medium);
 const FIRST: CopyOf = CopyOf { chunk: 0, copy: 0 };
 const SECOND: CopyOf = CopyOf { chunk: 0, copy: 1 };
 
-/// Lets every change wait for the next write, keeps the map on the first drive, and is lost with the first write that fails.
+/// Lets every change wait for the next write, keeps the map on the first drive, and is lost with
+/// the first write that fails.
 #[derive(Default)]
 struct Slow {
     waiting: VecDeque<Tag>,
@@ -261,8 +263,8 @@ fn both_arrive(copies: &mut EagerCopies) {
     write_ends(copies, &second, Status::Done);
 }
 
-/// A write is in the map with its first copy, and the second has arrived when that cannot be read. If a newer write has arrived since, nobody was
-/// told of it yet.
+/// A write is in the map with its first copy, and the second has arrived when that cannot be read.
+/// If a newer write has arrived since, nobody was told of it yet.
 #[test]
 fn a_copy_that_the_map_does_not_know_yet_is_read() {
     for newer in [false, true] {
@@ -321,7 +323,8 @@ fn each_copy_is_tried_once() {
     copies.audit_slots();
 }
 
-/// Somebody reads a copy that has arrived while the map on the drives is lost, which will never have it: the map in memory does.
+/// Somebody reads a copy that has arrived while the map on the drives is lost, which will never
+/// have it: the map in memory does.
 #[test]
 fn a_copy_that_has_arrived_is_in_the_map_in_memory_when_the_map_is_lost() {
     let mut copies = volume(true);
@@ -401,7 +404,8 @@ fn a_flush_knows_what_is_lost() {
     assert_eq!(flush(&mut copies), Flush::Goes, "all is discarded");
 }
 
-/// Each copy that a drive had of what waits is told when that is gone: writes there need no slot that is free.
+/// Each copy that a drive had of what waits is told when that is gone: writes there need no slot
+/// that is free.
 #[test]
 fn what_waits_for_a_slot_of_a_drive_that_is_gone_gets_one() {
     let mut copies = volume(false);
@@ -419,7 +423,8 @@ fn what_waits_for_a_slot_of_a_drive_that_is_gone_gets_one() {
     copies.audit_slots();
 }
 
-/// The map on the drives does not say any more where a copy is, or not yet again, and the drive of the other one goes.
+/// The map on the drives does not say any more where a copy is, or not yet again, and the drive of
+/// the other one goes.
 #[test]
 fn a_flush_does_not_count_a_copy_that_may_be_in_no_map() {
     for is_lost in [false, true] {
@@ -449,8 +454,8 @@ fn a_flush_does_not_count_a_copy_that_may_be_in_no_map() {
     }
 }
 
-/// A drive that goes while it flushes is not needed if all that it had is elsewhere. But what was written elsewhere meanwhile may be in the
-/// cache of a drive that had ended its part before.
+/// A drive that goes while it flushes is not needed if all that it had is elsewhere. But what was
+/// written elsewhere meanwhile may be in the cache of a drive that had ended its part before.
 #[test]
 fn a_flush_beside_a_drive_that_goes_covers_what_came_into_other_caches_since() {
     for keeps_in_caches in [false, true] {
@@ -512,7 +517,8 @@ fn second_is_written(copies: &mut EagerCopies) {
     write_ends(copies, &write, Status::Done);
 }
 
-/// The change of the map that it waits for comes too late: then another copy is written, and the answer waits for that.
+/// The change of the map that it waits for comes too late: then another copy is written, and the
+/// answer waits for that.
 #[test]
 fn a_write_whose_drive_goes_while_it_waits_for_the_map_is_answered_when_it_is_elsewhere() {
     let mut copies = volume(true);
@@ -569,7 +575,8 @@ fn urgent(copies: &mut EagerCopies) -> Vec<PlannedIo> {
     out.ios().copied().collect()
 }
 
-/// What the buffer alone has is tried so often; what a drive has that is left waits for the next write of its chunk.
+/// What the buffer alone has is tried so often; what a drive has that is left waits for the next
+/// write of its chunk.
 #[test]
 fn what_the_buffer_alone_has_is_tried_so_often() {
     for (lost, gone, tries) in [
@@ -640,7 +647,8 @@ fn an_urgent_copy_waits_until_its_home_is_not_read() {
     }
 }
 
-/// An older version is still on its way home when a copy becomes urgent: it is written when that has ended.
+/// An older version is still on its way home when a copy becomes urgent: it is written when that
+/// has ended.
 #[test]
 fn an_urgent_copy_waits_until_an_older_version_is_at_its_home() {
     let mut copies = buffered(false);
@@ -658,7 +666,8 @@ fn an_urgent_copy_waits_until_an_older_version_is_at_its_home() {
     assert_eq!(urgent(&mut copies).len(), 1);
 }
 
-/// A chunk is lost, and a copy of it waits for what another one has, when a newer version is found to be lost too: the buffer has that.
+/// A chunk is lost, and a copy of it waits for what another one has, when a newer version is found
+/// to be lost too: the buffer has that.
 #[test]
 fn a_copy_that_waits_is_urgent_when_the_buffer_has_a_newer_version() {
     for resumed in [false, true] {

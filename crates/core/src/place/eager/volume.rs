@@ -1,7 +1,8 @@
-//! Eager copies as a scenario asks for them: on new drives, or as an earlier life left them; with their map kept, or in memory.
+//! Eager copies as a scenario asks for them: on new drives, or as an earlier life left them; with
+//! their map kept, or in memory.
 //!
-//! What keeps the map takes room from the volume. How much depends on the size of the map, so that is first taken to be as large as
-//! without; then the volume gets what is left.
+//! What keeps the map takes room from the volume. How much depends on the size of the map, so that
+//! is first taken to be as large as without; then the volume gets what is left.
 
 use super::EagerCopies;
 use super::map::Map;

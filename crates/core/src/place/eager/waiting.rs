@@ -1,7 +1,8 @@
-//! Changes of the map that wait until their store lets them be made, and which of them concern a chunk.
+//! Changes of the map that wait until their store lets them be made, and which of them concern a
+//! chunk.
 //!
-//! A discard asks of each of its chunks whether a change waits, and may add one, so that is no look at all that wait. O(log n) a change,
-//! and O(changes of the chunk) a question.
+//! A discard asks of each of its chunks whether a change waits, and may add one, so that is no look
+//! at all that wait. O(log n) a change, and O(changes of the chunk) a question.
 
 use slab::Slab;
 
@@ -111,8 +112,9 @@ impl Waiting {
         changes.any(|Waits { entry, .. }| entry.alone || entry.copy == of.copy)
     }
 
-    /// Whether what lands of a copy now is not needed: after one of them a newer version, or none, is what counts, or the copy is where that says. One that gives the
-    /// copy up is about the slot where it could not be read.
+    /// Whether what lands of a copy now is not needed: after one of them a newer version, or none,
+    /// is what counts, or the copy is where that says. One that gives the copy up is about the slot
+    /// where it could not be read.
     pub(super) fn supersedes(&self, of: CopyOf) -> bool {
         let mut changes = self.of(of.chunk);
         changes.any(|Waits { change, entry }| {
@@ -130,8 +132,8 @@ impl Waiting {
         self.of(chunk).any(brings)
     }
 
-    /// Copies that are on their drives and of which one of them is to tell the map, if they have what its current copies have: none if
-    /// one of them makes all others stale, be it a discard.
+    /// Copies that are on their drives and of which one of them is to tell the map, if they have
+    /// what its current copies have: none if one of them makes all others stale, be it a discard.
     pub(super) fn arrived(&self, chunk: u32) -> impl Iterator<Item = (CopyOf, Slot)> {
         let is_new = self.of(chunk).any(|Waits { entry, .. }| entry.alone);
         let all = self.of(chunk).filter(move |_| !is_new);
@@ -148,8 +150,8 @@ impl Waiting {
         self.of(of.chunk).any(gives_up)
     }
 
-    /// Whether one of them says of a copy that it is given up, or stays after all: until that is safe, nobody knows what the map on the drives
-    /// says of it.
+    /// Whether one of them says of a copy that it is given up, or stays after all: until that is
+    /// safe, nobody knows what the map on the drives says of it.
     pub(super) fn leaves_open(&self, of: CopyOf) -> bool {
         let concerns = |waits: &Waits| match waits.change {
             Change::GivesUp(other, _) | Change::Stays(other) => other == of,
@@ -247,7 +249,8 @@ mod tests {
         assert!(!waiting.gives_up(of(7, 2)));
     }
 
-    /// A hundred thousand discards, each asked about before: a look at all that wait each time would take minutes.
+    /// A hundred thousand discards, each asked about before: a look at all that wait each time
+    /// would take minutes.
     #[test]
     fn many_changes_wait_and_are_asked_about_quickly() {
         let mut waiting = Waiting::default();

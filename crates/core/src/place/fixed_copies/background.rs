@@ -31,8 +31,8 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    /// A delayed write has ended, or never started. If a block of one of several chunks could not be read or written, each is tried
-    /// alone (`apart`): the others need not stay stale for it.
+    /// A delayed write has ended, or never started. If a block of one of several chunks could not
+    /// be read or written, each is tried alone (`apart`): the others need not stay stale for it.
     pub(super) fn delayed_ended(
         &mut self,
         ended: &Underway,
@@ -64,7 +64,8 @@ impl<L: Layout> FixedCopies<L> {
             state.flying &= !bit;
             state.spoiled &= !bit;
             if !spoiled && done {
-                // A write may have failed on drives that are gone since this one began: then they have something else.
+                // A write may have failed on drives that are gone since this one began: then they
+                // have something else.
                 if left & bit != 0 {
                     state.current &= left;
                 }
@@ -81,8 +82,9 @@ impl<L: Layout> FixedCopies<L> {
         if !done {
             self.strike(chunk, bit);
         }
-        // A write that is done waits as long as a copy comes: one that cannot be written does not, nor one on a drive that is gone. One that
-        // has not begun waits until none is being written.
+        // A write that is done waits as long as a copy comes: one that cannot be written does not,
+        // nor one on a drive that is gone. One that has not begun waits until none is being
+        // written.
         let flies = state.flying & left != 0;
         let comes = flies || spoiled && left & bit != 0;
         let goes_on = |key: &u32| match self.writes[*key as usize].begun {
@@ -94,7 +96,8 @@ impl<L: Layout> FixedCopies<L> {
             self.change(chunk, |state| state.waiter = None);
             self.chunks_ready(key as usize, 1, out);
         }
-        // Nothing was written, as the copy that was to be taken could not be read: another one is, or that is tried again.
+        // Nothing was written, as the copy that was to be taken could not be read: another one is,
+        // or that is tried again.
         if !done && before.candidates != 0 && !state.writing {
             self.delay(chunk, self.all & !(state.current | state.flying), out);
         }
@@ -122,7 +125,8 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    /// The buffer has no chunk any more of which no copy is delayed: whoever writes another copy reads one first.
+    /// The buffer has no chunk any more of which no copy is delayed: whoever writes another copy
+    /// reads one first.
     pub(super) fn forget_buffer(&mut self, chunk: Chunk) {
         let state = self.state(chunk);
         let stale = self.all & !state.current;
@@ -188,7 +192,8 @@ impl<L: Layout> FixedCopies<L> {
         follow(after, write.0..write.0 + 1, out);
     }
 
-    /// Whether two chunks' delayed copies get their data from the same place: the buffer, or one copy.
+    /// Whether two chunks' delayed copies get their data from the same place: the buffer, or one
+    /// copy.
     fn same_source(&self, one: Chunk, other: Chunk) -> bool {
         let source = |chunk| {
             let state = self.state(chunk);

@@ -1,12 +1,15 @@
 //! Copies that only the cache of their drive may have, and which flush makes them safe.
 //!
-//! A copy that is written ends in the cache of its drive. It is *cached* until a flush of the volume has ended that was planned
-//! later. Copies may be written again while the flush is under way. So a flush keeps which copies of each chunk had the newest
-//! data when it was planned: when it has ended, these have on the medium what they had then, or something younger, whatever
-//! became of them since. Each write has a number; a copy that was written again stays cached. O(log n) for each copy.
+//! A copy that is written ends in the cache of its drive. It is *cached* until a flush of the
+//! volume has ended that was planned later. Copies may be written again while the flush is under
+//! way. So a flush keeps which copies of each chunk had the newest data when it was planned: when
+//! it has ended, these have on the medium what they had then, or something younger, whatever became
+//! of them since. Each write has a number; a copy that was written again stays cached. O(log n) for
+//! each copy.
 //!
-//! A forced write is on the medium at once, so a flush under way covers the copies that have it, and no others any more. A drive that
-//! is gone ends no flush; if everything on it is elsewhere, the flush covers the copies there.
+//! A forced write is on the medium at once, so a flush under way covers the copies that have it,
+//! and no others any more. A drive that is gone ends no flush; if everything on it is elsewhere,
+//! the flush covers the copies there.
 
 use slab::Slab;
 
@@ -19,8 +22,9 @@ use crate::plan::{Instead, Plan, PlannedIo, Target};
 use crate::sorted::{Keyed, Sorted};
 use crate::units::{Blocks, Pba};
 
-/// Chunks written since the last flush, beyond which the placement flushes the drives itself: each has entries in NVRAM. A chunk counts
-/// each time that copies of it end in caches, so once more for each delayed copy.
+/// Chunks written since the last flush, beyond which the placement flushes the drives itself: each
+/// has entries in NVRAM. A chunk counts each time that copies of it end in caches, so once more for
+/// each delayed copy.
 const CACHED_MAX: usize = 10_000;
 
 /// The last write of a copy that ended in a cache.
@@ -75,7 +79,8 @@ pub(super) struct Caches {
     most: usize,
     last: Sorted<Last>,
     number: u64,
-    /// Chunks of writes since the last flush was planned; one that was written again stands there again.
+    /// Chunks of writes since the last flush was planned; one that was written again stands there
+    /// again.
     written: Vec<Chunk>,
     flushes: Slab<Flush>,
     /// The flush that was planned last, if it is under way.
@@ -112,7 +117,8 @@ impl Caches {
         self.chunks_to_cover().len()
     }
 
-    /// Copies of a chunk were written. Whether the drives have to be flushed now, lest too many be cached.
+    /// Copies of a chunk were written. Whether the drives have to be flushed now, lest too many be
+    /// cached.
     fn ended(&mut self, chunk: Chunk, copies: Copies) -> bool {
         self.number += 1;
         let number = self.number;
@@ -135,9 +141,10 @@ impl Caches {
         covered
     }
 
-    /// Chunks that a flush which is planned now has to cover: those of writes since the last one, and those of that one if it is under
-    /// way, as it may fail. It covers what the flushes before it cover that have not ended: if one of these fails, its chunks are
-    /// written anew to the list.
+    /// Chunks that a flush which is planned now has to cover: those of writes since the last one,
+    /// and those of that one if it is under way, as it may fail. It covers what the flushes before
+    /// it cover that have not ended: if one of these fails, its chunks are written anew to the
+    /// list.
     fn chunks_to_cover(&mut self) -> Vec<Covered> {
         let mut covered = self.unused.pop().unwrap_or_default();
         let written = self.written.drain(..);
@@ -172,7 +179,8 @@ impl Caches {
         Some(self.flushes.remove(key))
     }
 
-    /// These copies of a chunk may not be readable: no flush under way covers them, if it covers others that are `left`.
+    /// These copies of a chunk may not be readable: no flush under way covers them, if it covers
+    /// others that are `left`.
     fn strike(&mut self, chunk: Chunk, copies: Copies, left: Copies) {
         for (_, flush) in &mut self.flushes {
             let found = flush.covered.binary_search_by_key(&chunk, |one| one.chunk);
@@ -242,8 +250,9 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    /// A flush of every drive that is left. If what a client has written may be on the others alone, its flush waits until that is elsewhere,
-    /// or fails if it will never be. None if no drive is to flush.
+    /// A flush of every drive that is left. If what a client has written may be on the others
+    /// alone, its flush waits until that is elsewhere, or fails if it will never be. None if no
+    /// drive is to flush.
     pub(super) fn plan_flush(&mut self, of: FlushOf, out: &mut Plan) -> Option<Tag> {
         if of == FlushOf::Client && self.has_lost() {
             if self.all_will_be_saved() {
@@ -330,8 +339,8 @@ impl<L: Layout> FixedCopies<L> {
         caches.unused.push(memory);
     }
 
-    /// A drive is gone: a flush covers no copy there. Whether it covers another one of each chunk: a copy that was written elsewhere since
-    /// the flush was planned may have come too late for it.
+    /// A drive is gone: a flush covers no copy there. Whether it covers another one of each chunk:
+    /// a copy that was written elsewhere since the flush was planned may have come too late for it.
     fn cover_elsewhere(&mut self, tag: Tag, drive: DriveId) -> bool {
         let FixedCopies { layout, caches, .. } = self;
         let Some(caches) = caches else {
@@ -351,7 +360,8 @@ impl<L: Layout> FixedCopies<L> {
         all
     }
 
-    /// What is lost is covered by no flush any more: whatever is done, the power takes nothing else.
+    /// What is lost is covered by no flush any more: whatever is done, the power takes nothing
+    /// else.
     fn cover_later(&mut self, chunk: Chunk) {
         let is_lost = self.is_lost(&self.state(chunk));
         if let Some(caches) = self.caches.as_mut().filter(|_| !is_lost) {

@@ -1,11 +1,13 @@
-//! Which copy of which chunk, in one word: lists of copies take no more memory for the numbers of large volumes.
+//! Which copy of which chunk, in one word: lists of copies take no more memory for the numbers of
+//! large volumes.
 
 use std::fmt;
 
 use crate::maplog::copies::{COPIES_MAX, Chunk};
 use crate::sorted::Keyed;
 
-/// Bits for the number of a copy: there are [`COPIES_MAX`] at most. The 60 that are left number more chunks than any table in NVRAM.
+/// Bits for the number of a copy: there are [`COPIES_MAX`] at most. The 60 that are left number
+/// more chunks than any table in NVRAM.
 const COPY_BITS: u32 = COPIES_MAX.ilog2();
 
 /// A copy of a chunk at a fixed place, in the order of chunks, then of copies.

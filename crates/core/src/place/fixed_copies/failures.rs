@@ -8,7 +8,8 @@ use crate::op::{Failure, Op, Status};
 use crate::plan::{Instead, Plan, Step, StepIndex};
 use crate::units::Blocks;
 
-/// The writes of a plan from this one on put on their drives what a write that has ended did, or could not.
+/// The writes of a plan from this one on put on their drives what a write that has ended did, or
+/// could not.
 fn repeat_from(first: StepIndex, out: &mut Plan) {
     for step in &mut out.steps[first.0 as usize..] {
         if let Step::Io(write) = step {
@@ -53,9 +54,10 @@ impl<L: Layout> FixedCopies<L> {
         })
     }
 
-    /// A copy could not be read. If others are current and their drives are left, it is stale from now on: it will be written again from one of them. If
-    /// one of them is current for all chunks, that is read instead. If all of them are still to be written from the buffer, that
-    /// has the blocks.
+    /// A copy could not be read. If others are current and their drives are left, it is stale from
+    /// now on: it will be written again from one of them. If one of them is current for all chunks,
+    /// that is read instead. If all of them are still to be written from the buffer, that has the
+    /// blocks.
     pub(super) fn read_failed(&mut self, ended: &Underway, done: &DriveDone, out: &mut Plan) {
         let bit = 1 << ended.first.copy();
         let tried = match ended.part {
@@ -89,7 +91,8 @@ impl<L: Layout> FixedCopies<L> {
             if state.writing {
                 continue;
             }
-            // Which copy is read is open no longer: those that were to have its data may have to wait again.
+            // Which copy is read is open no longer: those that were to have its data may have to
+            // wait again.
             let stale = match before.candidates {
                 0 => bit,
                 _ => self.all,
@@ -116,7 +119,8 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    /// Reads a chunk of which no current copy can be read from those that are stale only because a read has failed: perhaps of another block.
+    /// Reads a chunk of which no current copy can be read from those that are stale only because a
+    /// read has failed: perhaps of another block.
     fn read_suspects(
         &mut self,
         ended: &Underway,
@@ -129,14 +133,14 @@ impl<L: Layout> FixedCopies<L> {
         (copies != 0).then(|| self.alternatives(&piece, Op::Read, Part::Read(tried), out))
     }
 
-    /// Copies of a chunk that have its newest data as far as they can be read, on drives that are left: also while these are written there
-    /// once more.
+    /// Copies of a chunk that have its newest data as far as they can be read, on drives that are
+    /// left: also while these are written there once more.
     fn suspects(&self, chunk: Chunk) -> Copies {
         self.left(chunk, self.state(chunk).suspect)
     }
 
-    /// No copy is left that has all chunks of a read: each is read by itself, if one of them is elsewhere than where that has failed. The
-    /// first of these reads.
+    /// No copy is left that has all chunks of a read: each is read by itself, if one of them is
+    /// elsewhere than where that has failed. The first of these reads.
     fn read_apart(
         &mut self,
         ended: &Underway,
@@ -172,23 +176,26 @@ impl<L: Layout> FixedCopies<L> {
         step
     }
 
-    /// Whether the buffer has the newest version of a chunk, for a copy that is still to be written. A write of it keeps it there, though
-    /// the copy does not wait for its turn meanwhile.
+    /// Whether the buffer has the newest version of a chunk, for a copy that is still to be
+    /// written. A write of it keeps it there, though the copy does not wait for its turn meanwhile.
     fn is_buffered(&self, chunk: Chunk) -> bool {
         let state = self.state(chunk);
         let stale = self.all & !state.current;
         !state.unbuffered && stale != 0 && (state.writing || self.is_delayed(chunk, stale))
     }
 
-    /// Whether one of these copies of a chunk is being written in spare time, or waits for that: it keeps the chunk in the buffer.
+    /// Whether one of these copies of a chunk is being written in spare time, or waits for that: it
+    /// keeps the chunk in the buffer.
     pub(super) fn is_delayed(&self, chunk: Chunk, copies: Copies) -> bool {
         let flying = self.state(chunk).flying & copies != 0;
         flying || members(copies).any(|copy| self.delayed.waits(CopyOf::new(chunk, copy)))
     }
 
-    /// A copy was written, or could not be. If in the end too few are on the platters of drives that are left, those that were not tried
-    /// are written, but for those of which a delayed write is under way. If it is on no drive that is left, it waits for those writes.
-    /// When no more can be tried, the write is answered if one of them is there, and the others are tried again in spare time.
+    /// A copy was written, or could not be. If in the end too few are on the platters of drives
+    /// that are left, those that were not tried are written, but for those of which a delayed write
+    /// is under way. If it is on no drive that is left, it waits for those writes. When no more can
+    /// be tried, the write is answered if one of them is there, and the others are tried again in
+    /// spare time.
     pub(super) fn foreground_done(
         &mut self,
         key: usize,
@@ -226,7 +233,8 @@ impl<L: Layout> FixedCopies<L> {
             false => 0,
         };
         let mut others = self.left(ended.first.chunk(), others);
-        // It has reached no drive that is left: it waits for the copies that are being written there.
+        // It has reached no drive that is left: it waits for the copies that are being written
+        // there.
         if others == 0 && left == 1 && landed == 0 {
             others = self.left(ended.first.chunk(), self.flying(ended) & !failed);
         }

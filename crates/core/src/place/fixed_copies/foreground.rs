@@ -40,8 +40,8 @@ impl<L: Layout> FixedCopies<L> {
         self.pieces = cut;
     }
 
-    /// The copies of a chunk that a write goes to: those that are left and are not being written in spare time. If all that are left are,
-    /// these: it starts when that has ended.
+    /// The copies of a chunk that a write goes to: those that are left and are not being written in
+    /// spare time. If all that are left are, these: it starts when that has ended.
     fn to_write(&self, state: &Unsettled) -> Copies {
         let rest = self.all & !state.flying;
         match [rest, state.flying].map(|copies| self.left(state.chunk, copies)) {
@@ -60,8 +60,9 @@ impl<L: Layout> FixedCopies<L> {
         chunks.any(|chunk| self.needs_rest(&self.state(chunk), request.fua))
     }
 
-    /// Whether a write of a part of a chunk needs the rest, so that the chunk is written as a whole: some copies have older data. If it is
-    /// forced, also if there are cached ones: the part would be on the medium of these copies, and the rest perhaps on that of others alone.
+    /// Whether a write of a part of a chunk needs the rest, so that the chunk is written as a
+    /// whole: some copies have older data. If it is forced, also if there are cached ones: the part
+    /// would be on the medium of these copies, and the rest perhaps on that of others alone.
     fn needs_rest(&self, state: &Unsettled, forced: bool) -> bool {
         let left = self.left(state.chunk, self.all);
         state.current & left != left || forced && state.cached & left != 0
@@ -79,7 +80,8 @@ impl<L: Layout> FixedCopies<L> {
         current >= self.wanted(state.chunk)
     }
 
-    /// The foreground writes of a piece, of so many copies if there are as many, which are `forced` to the medium if the request asks for that.
+    /// The foreground writes of a piece, of so many copies if there are as many, which are `forced`
+    /// to the medium if the request asks for that.
     fn write(
         &mut self,
         now: Instant,
@@ -123,7 +125,8 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    /// Writes so many copies of a piece: on idle drives the nearest, then where the queue is shortest.
+    /// Writes so many copies of a piece: on idle drives the nearest, then where the queue is
+    /// shortest.
     fn write_several(
         &mut self,
         now: Instant,
@@ -150,7 +153,8 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    /// These steps are the writes of copies of which some are being written in spare time: they start when that has ended.
+    /// These steps are the writes of copies of which some are being written in spare time: they
+    /// start when that has ended.
     pub(super) fn start_later(
         &mut self,
         key: usize,
@@ -233,7 +237,8 @@ impl<L: Layout> FixedCopies<L> {
         self.chunks_ready(key, 0, out);
     }
 
-    /// A write that is done has too few current copies of a chunk: the stale ones are written at once, and it waits for them.
+    /// A write that is done has too few current copies of a chunk: the stale ones are written at
+    /// once, and it waits for them.
     fn await_copies(&mut self, chunk: Chunk, key: usize, stale: Copies, out: &mut Plan) {
         self.writes[key].unready += 1;
         self.change(chunk, |state| state.waiter = Some(key as u32));
@@ -242,7 +247,8 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    /// A write need not wait for so many chunks any more. With the last of them it may start, or be answered if it is done.
+    /// A write need not wait for so many chunks any more. With the last of them it may start, or be
+    /// answered if it is done.
     pub(super) fn chunks_ready(&mut self, key: usize, chunks: u32, out: &mut Plan) {
         let writing = &mut self.writes[key];
         writing.unready -= chunks;

@@ -1,10 +1,10 @@
 //! Drives that are gone: what is elsewhere too is neither read nor written there any more.
 //!
-//! What a copy there has stays as it was: it is current until its chunk is written, or another copy of it in spare time, and stale from then
-//! on, as its entry in NVRAM says. So
-//! after a power cut nobody takes it for the newest, should the drive be back. An entry for each chunk that was written since stays
-//! in the table. A write that failed on such drives alone has changed nothing elsewhere: a copy that is being written then has what is
-//! read from then on.
+//! What a copy there has stays as it was: it is current until its chunk is written, or another copy
+//! of it in spare time, and stale from then on, as its entry in NVRAM says. So after a power cut
+//! nobody takes it for the newest, should the drive be back. An entry for each chunk that was
+//! written since stays in the table. A write that failed on such drives alone has changed nothing
+//! elsewhere: a copy that is being written then has what is read from then on.
 
 use std::collections::BTreeSet;
 
@@ -124,8 +124,8 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    /// If the newest data of a chunk are on drives that are gone alone: copies that were stale because of a failed read have them too, and
-    /// are current again.
+    /// If the newest data of a chunk are on drives that are gone alone: copies that were stale
+    /// because of a failed read have them too, and are current again.
     pub(super) fn trust_again(&mut self, chunk: Chunk, out: &mut Plan) {
         let state = self.state(chunk);
         let again = self.left(chunk, state.suspect & !state.flying);
@@ -141,7 +141,8 @@ impl<L: Layout> FixedCopies<L> {
         self.delay(chunk, self.all & !(state.current | state.flying), out);
     }
 
-    /// A power cut has left several copies of which any will do: one whose drive is not gone does, if nobody reads another one.
+    /// A power cut has left several copies of which any will do: one whose drive is not gone does,
+    /// if nobody reads another one.
     pub(super) fn take_one_that_is_left(&mut self, chunk: Chunk, out: &mut Plan) {
         let candidates = self.state(chunk).candidates;
         let gone = candidates & !self.left(chunk, candidates);

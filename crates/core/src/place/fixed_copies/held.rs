@@ -1,12 +1,14 @@
 //! Flushes that wait until what drives that are gone alone have is on another one.
 //!
-//! Data that were answered may be on a drive that is gone, and in the buffer of delayed copies. Their other copies are then written at once
-//! (`gone`), and a flush of a client is *held* meanwhile. When none of its chunks is lost any more, the placement flushes the drives that are left
-//! itself, as the copies may be in their caches, and answers with the end of that. If one of them cannot be written, its data are lost, and the
-//! flush fails as `Gone`.
+//! Data that were answered may be on a drive that is gone, and in the buffer of delayed copies.
+//! Their other copies are then written at once (`gone`), and a flush of a client is *held*
+//! meanwhile. When none of its chunks is lost any more, the placement flushes the drives that are
+//! left itself, as the copies may be in their caches, and answers with the end of that. If one of
+//! them cannot be written, its data are lost, and the flush fails as `Gone`.
 //!
-//! Nothing is held, and nothing is looked at, while no drive is gone. O(chunks that are not settled) for a flush while one is lost, and for
-//! each command that fails or is left out while a flush is held: only that can make a flush wait in vain.
+//! Nothing is held, and nothing is looked at, while no drive is gone. O(chunks that are not
+//! settled) for a flush while one is lost, and for each command that fails or is left out while a
+//! flush is held: only that can make a flush wait in vain.
 
 use slab::Slab;
 
@@ -23,7 +25,8 @@ const FIRST: u64 = 1 << 63;
 /// Flushes of clients that are held.
 #[derive(Default)]
 pub(super) struct Held {
-    /// By key of their gates; the flush of the drives that they wait for last, once that is under way.
+    /// By key of their gates; the flush of the drives that they wait for last, once that is under
+    /// way.
     flushes: Slab<Option<Tag>>,
     /// Whether some may wait in vain from now on.
     in_doubt: bool,
@@ -91,7 +94,8 @@ impl<L: Layout> FixedCopies<L> {
         flushes.for_each(|(_, of)| *of = flush);
     }
 
-    /// A flush of the drives has ended that held ones may wait for. If another drive has gone meanwhile, they wait for one more.
+    /// A flush of the drives has ended that held ones may wait for. If another drive has gone
+    /// meanwhile, they wait for one more.
     pub(super) fn held_flushed(&mut self, flush: Tag, status: Status, out: &mut Plan) {
         if status == Status::Failed(Failure::Gone) {
             let waiting = self.held.flushes.iter_mut().map(|(_, of)| of);
@@ -106,7 +110,8 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    /// Whether each chunk that is lost is being written to a drive that is left, or the buffer has it for one.
+    /// Whether each chunk that is lost is being written to a drive that is left, or the buffer has
+    /// it for one.
     pub(super) fn all_will_be_saved(&self) -> bool {
         let mut lost = self.unsettled.iter().filter(|state| self.is_lost(state));
         !self.column_is_lost && lost.all(|state| self.will_be_saved(state))

@@ -1,30 +1,36 @@
 //! Copies at fixed places: what mirrors and rotational replicas have in common.
 //!
-//! A read goes to the idle drive whose head is nearest to a current copy, else to all that have one, and the first that begins
-//! takes it from the others. A write is answered when `foreground` copies are on the platter; of a single one, whichever
-//! can begin first. The other copies follow in spare time; until then they are stale and serve no read.
+//! A read goes to the idle drive whose head is nearest to a current copy, else to all that have
+//! one, and the first that begins takes it from the others. A write is answered when `foreground`
+//! copies are on the platter; of a single one, whichever can begin first. The other copies follow
+//! in spare time; until then they are stale and serve no read.
 //!
-//! Only chunks that something is under way for have a record, so memory is bounded by the buffer of delayed copies and
-//! what is in flight. A copy whose delayed write is in flight takes no foreground write: the two could pass each other.
-//! What is written with a part of a chunk goes to all copies at once, and none of them follows later: one that got the whole chunk in
-//! spare time would need the rest. That would be read before the write, which costs a turn of the platter, or lie on one drive alone until
-//! then. Where some copies have older data, or the part is forced and others are only in caches, the rest is read first and the chunk
-//! written as a whole.
+//! Only chunks that something is under way for have a record, so memory is bounded by the buffer of
+//! delayed copies and what is in flight. A copy whose delayed write is in flight takes no
+//! foreground write: the two could pass each other. What is written with a part of a chunk goes to
+//! all copies at once, and none of them follows later: one that got the whole chunk in spare time
+//! would need the rest. That would be read before the write, which costs a turn of the platter, or
+//! lie on one drive alone until then. Where some copies have older data, or the part is forced and
+//! others are only in caches, the rest is read first and the chunk written as a whole.
 //!
-//! A table in NVRAM ([`maplog::copies`](crate::maplog::copies)) has an entry for each such record, from before a write goes to
-//! the drives. After a power cut stale copies are known by it; of a chunk that was being written one copy is
-//! taken, and the others are stale. They are read from a current one and written in spare time. A write that meets so many
-//! of them in flight that fewer than `foreground` are left is answered when enough of them are written again.
+//! A table in NVRAM ([`maplog::copies`](crate::maplog::copies)) has an entry for each such record,
+//! from before a write goes to the drives. After a power cut stale copies are known by it; of a
+//! chunk that was being written one copy is taken, and the others are stale. They are read from a
+//! current one and written in spare time. A write that meets so many of them in flight that fewer
+//! than `foreground` are left is answered when enough of them are written again.
 //!
-//! Over drives whose cache a power cut empties, an entry stays until the copies are on the medium, and names the *safe* ones: those that
-//! have there what the last flush covered, or something younger (`caches`). One of them is taken after a power cut.
+//! Over drives whose cache a power cut empties, an entry stays until the copies are on the medium,
+//! and names the *safe* ones: those that have there what the last flush covered, or something
+//! younger (`caches`). One of them is taken after a power cut.
 //!
-//! A copy that could not be read is stale from then on, if another one is current; chunks that no copy has all of are read one by one. A
-//! write that fails for a copy goes to another one, but for copies of which a delayed write is in flight; when no more can be tried, it is
-//! answered if one of them is on the platter of a drive that is not gone. A drive that is gone is left alone (`gone`): if all others are
-//! in flight, a write starts when these have ended.
+//! A copy that could not be read is stale from then on, if another one is current; chunks that no
+//! copy has all of are read one by one. A write that fails for a copy goes to another one, but for
+//! copies of which a delayed write is in flight; when no more can be tried, it is answered if one
+//! of them is on the platter of a drive that is not gone. A drive that is gone is left alone
+//! (`gone`): if all others are in flight, a write starts when these have ended.
 //!
-//! Source: Yu and others, OSDI 2000, section 3.4; Zhang and others, FAST 2002, section 4. O(log n) per chunk.
+//! Source: Yu and others, OSDI 2000, section 3.4; Zhang and others, FAST 2002, section 4. O(log n)
+//! per chunk.
 
 use crate::io::{Data, DriveDone, Tag};
 use crate::op::{Failure, Op, Status};
@@ -158,8 +164,8 @@ struct Writing {
     partial: [bool; 2],
     /// Whether it may start: not if all its copies that are left are being written in spare time.
     begun: bool,
-    /// Chunks that it waits for: before it has begun, those of which a copy is being written; then those that have too few current copies
-    /// for the answer.
+    /// Chunks that it waits for: before it has begun, those of which a copy is being written; then
+    /// those that have too few current copies for the answer.
     unready: u32,
 }
 
@@ -215,8 +221,8 @@ pub(super) struct FixedCopies<L> {
     undecided: usize,
     /// Drives that nothing more is sent to that is elsewhere too.
     gone: Gone,
-    /// Of chunks that are not settled, how many lie on such drives alone; and whether settled ones do: these stay lost, as nothing can be
-    /// written there.
+    /// Of chunks that are not settled, how many lie on such drives alone; and whether settled ones
+    /// do: these stay lost, as nothing can be written there.
     lost: usize,
     column_is_lost: bool,
     /// What the caches of the drives have; none if they lose nothing.
@@ -238,7 +244,8 @@ fn follow(read: Option<StepIndex>, writes: Range<u32>, out: &mut Plan) {
 const RUN_MAX: u32 = 64;
 
 impl<L: Layout> FixedCopies<L> {
-    /// Over a layout, with the knobs `FOREGROUND` and `BUFFER`: prepared, or as an earlier life left it.
+    /// Over a layout, with the knobs `FOREGROUND` and `BUFFER`: prepared, or as an earlier life
+    /// left it.
     pub(super) fn new(
         layout: L,
         knobs: &Knobs,
@@ -277,8 +284,8 @@ impl<L: Layout> FixedCopies<L> {
     /// Goes on with a chunk that was not settled when the power went.
     fn resume(&mut self, index: Index, entry: &copies::Unsettled) {
         let current = Copies::from(entry.current);
-        // Each copy that was current has of each block what it had before the write or what was written, but no two need be
-        // the same: one of them it is from now on.
+        // Each copy that was current has of each block what it had before the write or what was
+        // written, but no two need be the same: one of them it is from now on.
         let first = lowest(current);
         let undecided = entry.writing && current != first;
         let state = Unsettled {
@@ -344,8 +351,8 @@ impl<L: Layout> FixedCopies<L> {
         })
     }
 
-    /// Cuts a request into pieces whose chunks follow each other everywhere, have the same copies to choose from, and are
-    /// covered as a whole if `whole`.
+    /// Cuts a request into pieces whose chunks follow each other everywhere, have the same copies
+    /// to choose from, and are covered as a whole if `whole`.
     fn cut(
         &mut self,
         request: &Request,
@@ -417,8 +424,8 @@ impl<L: Layout> FixedCopies<L> {
         })
     }
 
-    /// One copy, or all of them as alternatives: the nearest on an idle drive, else whichever can begin first. The first of
-    /// these I/Os.
+    /// One copy, or all of them as alternatives: the nearest on an idle drive, else whichever can
+    /// begin first. The first of these I/Os.
     fn either(
         &mut self,
         now: Instant,
@@ -443,7 +450,8 @@ impl<L: Layout> FixedCopies<L> {
         self.alternatives(&Piece { copies, ..*piece }, op, part, out)
     }
 
-    /// All copies that will do, of which one is done: whichever can begin first. The first of these I/Os.
+    /// All copies that will do, of which one is done: whichever can begin first. The first of these
+    /// I/Os.
     fn alternatives(&mut self, piece: &Piece, op: Op, part: Part, out: &mut Plan) -> StepIndex {
         let mut first = None;
         for copy in members(piece.copies) {
@@ -583,7 +591,8 @@ impl<L: Layout> Placement for FixedCopies<L> {
         Some(&self.table)
     }
 
-    /// A copy is current, or being written, or waits to be; some copy of a chunk is current; NVRAM says the same.
+    /// A copy is current, or being written, or waits to be; some copy of a chunk is current; NVRAM
+    /// says the same.
     fn audit(&self) {
         let delayed = self.underway.iter().filter_map(|(_, one)| match one.part {
             Part::Delayed(_) => Some(self.layout.place(one.first).0),

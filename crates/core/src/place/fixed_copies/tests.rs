@@ -1,4 +1,5 @@
-//! States that hardly ever come about, built by hand: copies side by side, each on a drive of its own.
+//! States that hardly ever come about, built by hand: copies side by side, each on a drive of its
+//! own.
 
 mod candidates;
 mod flushes;
@@ -168,7 +169,8 @@ fn a_chunk_leaves_the_buffer_with_the_drive_of_its_last_delayed_copy() {
     copies.audit();
 }
 
-/// The placement flushes its drives itself when too much is cached: with the write that is one too many.
+/// The placement flushes its drives itself when too much is cached: with the write that is one too
+/// many.
 #[test]
 fn a_flush_covers_the_write_that_brings_it() {
     let mut copies = volume(2, true);
@@ -316,7 +318,8 @@ fn a_flush_that_a_drive_does_not_end_fails_unless_that_is_gone() {
     }
 }
 
-/// Delayed copies side by side are tried one by one if the medium is bad somewhere, and given up if the drive does not answer.
+/// Delayed copies side by side are tried one by one if the medium is bad somewhere, and given up if
+/// the drive does not answer.
 #[test]
 fn delayed_copies_that_failed_together_are_tried_alone_after_medium_errors() {
     for (status, alone) in [(FAILED, 3), (Status::Failed(Failure::TimedOut), 0)] {
@@ -336,7 +339,8 @@ fn delayed_copies_that_failed_together_are_tried_alone_after_medium_errors() {
     }
 }
 
-/// Without the other drive, one that fails is all that there is: what it has can still be read, or be written again.
+/// Without the other drive, one that fails is all that there is: what it has can still be read, or
+/// be written again.
 #[test]
 fn a_copy_that_fails_stays_current_if_the_others_are_on_drives_that_are_gone() {
     for status in [FAILED, Status::Failed(Failure::TimedOut)] {
@@ -416,7 +420,8 @@ fn a_copy_that_failed_and_is_older_is_never_current_again() {
     assert!(copies.has_lost());
 }
 
-/// Two of three copies were being written when a write came: it waits for one of them, and not for the drive that is gone.
+/// Two of three copies were being written when a write came: it waits for one of them, and not for
+/// the drive that is gone.
 #[test]
 fn a_write_that_is_held_waits_for_the_copies_that_are_left() {
     let mut copies = volume(3, false);
@@ -519,7 +524,8 @@ fn copy_ends(copies: &mut FixedCopies<Side>, key: usize, copy: u8, status: Statu
     out
 }
 
-/// It was only on a drive that is gone, and is being written to the one that is left, when a younger write failed.
+/// It was only on a drive that is gone, and is being written to the one that is left, when a
+/// younger write failed.
 #[test]
 fn what_is_being_written_counts_if_the_write_that_failed_went_to_no_drive_that_is_left() {
     let mut copies = volume(2, false);
@@ -619,8 +625,8 @@ fn of_torn_copies_one_is_taken_that_can_be_read() {
     }
 }
 
-/// All copies that are left are being written: so a write waits, whether it is known that the other drive is gone, or found out by that. So
-/// does one that failed where it went first.
+/// All copies that are left are being written: so a write waits, whether it is known that the other
+/// drive is gone, or found out by that. So does one that failed where it went first.
 #[test]
 fn a_write_that_cannot_go_elsewhere_waits_for_the_copy_that_is_being_written() {
     let first = [None, Some(GONE), Some(FAILED)];

@@ -1,11 +1,13 @@
 //! What is known of a chunk that something is under way for.
 //!
-//! Of its copies some have the newest data: they are *current*. The others are stale. Where drives have a cache that a power cut
-//! empties, a current copy may be *cached*: perhaps only there. Those are *safe* that a power cut leaves with what the last flush covered,
-//! or with something younger: the current ones that are on the medium, or if there are none those that were safe before.
+//! Of its copies some have the newest data: they are *current*. The others are stale. Where drives
+//! have a cache that a power cut empties, a current copy may be *cached*: perhaps only there. Those
+//! are *safe* that a power cut leaves with what the last flush covered, or with something younger:
+//! the current ones that are on the medium, or if there are none those that were safe before.
 //!
-//! After a power cut the copies of a chunk that was being written may differ. Each will do, but only one: they are *candidates* until
-//! something of the current one has been read. If that cannot be read, another one is taken.
+//! After a power cut the copies of a chunk that was being written may differ. Each will do, but
+//! only one: they are *candidates* until something of the current one has been read. If that cannot
+//! be read, another one is taken.
 
 use crate::maplog::copies;
 use crate::maplog::copies::{Chunk, Index};
@@ -23,14 +25,16 @@ pub(super) struct Unsettled {
     pub(super) chunk: Chunk,
     /// Have the newest data.
     pub(super) current: Copies,
-    /// Have them too, as far as they can be read: a read failed, and nothing else was written there since. They count if the drives of all
-    /// current copies are gone.
+    /// Have them too, as far as they can be read: a read failed, and nothing else was written there
+    /// since. They count if the drives of all current copies are gone.
     pub(super) suspect: Copies,
     /// Of the current ones, perhaps only in the caches of their drives.
     pub(super) cached: Copies,
-    /// Have of each block, on the medium, what the last flush covered or something younger. Never none.
+    /// Have of each block, on the medium, what the last flush covered or something younger. Never
+    /// none.
     pub(super) safe: Copies,
-    /// After a power cut: those of which any may be the current one, as nothing was read yet. None if that is settled.
+    /// After a power cut: those of which any may be the current one, as nothing was read yet. None
+    /// if that is settled.
     pub(super) candidates: Copies,
     /// Are being written in the background.
     pub(super) flying: Copies,
@@ -38,13 +42,16 @@ pub(super) struct Unsettled {
     pub(super) spoiled: Copies,
     /// A foreground write is under way.
     pub(super) writing: bool,
-    /// Were current until that failed on them, though not because of the medium: they can be read, as far as is known.
+    /// Were current until that failed on them, though not because of the medium: they can be read,
+    /// as far as is known.
     pub(super) torn: Copies,
-    /// The newest data are in no buffer, since a power cut or a failed read: a current copy is read first.
+    /// The newest data are in no buffer, since a power cut or a failed read: a current copy is read
+    /// first.
     pub(super) unbuffered: bool,
     /// How often copies could not be written in spare time, one time after the other.
     pub(super) failures: u8,
-    /// The foreground write with this key waits until no copy is being written, or, if it is done, until enough copies are current.
+    /// The foreground write with this key waits until no copy is being written, or, if it is done,
+    /// until enough copies are current.
     pub(super) waiter: Option<u32>,
     /// Where in the table in NVRAM; none if all copies are current.
     pub(super) kept: Option<Index>,
@@ -71,8 +78,8 @@ impl Unsettled {
         }
     }
 
-    /// What has to survive of it. While a current copy is cached, no two of the safe ones need be the same after a power cut, as while
-    /// they are written.
+    /// What has to survive of it. While a current copy is cached, no two of the safe ones need be
+    /// the same after a power cut, as while they are written.
     pub(super) fn entry(&self) -> copies::Unsettled {
         copies::Unsettled {
             chunk: self.chunk,
@@ -87,8 +94,8 @@ impl Unsettled {
         self.current == all && open == 0 && !self.writing
     }
 
-    /// These copies could not be written as a whole, or not be read: they are not current, nor safe, if there are others that may be,
-    /// on drives that are `left`.
+    /// These copies could not be written as a whole, or not be read: they are not current, nor
+    /// safe, if there are others that may be, on drives that are `left`.
     pub(super) fn fail(&mut self, failed: Copies, left: Copies) {
         self.suspect &= !failed;
         let others = self.candidates & !failed;
@@ -104,7 +111,8 @@ impl Unsettled {
         self.distrust(failed, left);
     }
 
-    /// Of the candidates, the lowest on a drive that is `left` is the current copy, but none that is being written.
+    /// Of the candidates, the lowest on a drive that is `left` is the current copy, but none that
+    /// is being written.
     pub(super) fn take_candidate(&mut self, left: Copies) {
         let rest = self.candidates & !self.flying;
         if rest != 0 && self.candidates & self.current == 0 {
@@ -116,9 +124,10 @@ impl Unsettled {
         }
     }
 
-    /// A foreground write has failed on these copies, and on all that were tried: each has of each block what it had before or what
-    /// was written, but no two need be the same. So one of them is current, if no other copy is on a drive that is `left`: one that can be
-    /// read, if there is one.
+    /// A foreground write has failed on these copies, and on all that were tried: each has of each
+    /// block what it had before or what was written, but no two need be the same. So one of them is
+    /// current, if no other copy is on a drive that is `left`: one that can be read, if there is
+    /// one.
     pub(super) fn tear(&mut self, failed: Copies, left: Copies) {
         let others = self.current & !failed;
         let torn = self.current & failed;
@@ -141,7 +150,8 @@ impl Unsettled {
         self.unbuffered = true;
     }
 
-    /// These copies may not be readable: they are not the safe ones if there are others on drives that are `left`.
+    /// These copies may not be readable: they are not the safe ones if there are others on drives
+    /// that are `left`.
     pub(super) fn distrust(&mut self, copies: Copies, left: Copies) {
         if self.safe & !copies & left != 0 {
             self.safe &= !copies;

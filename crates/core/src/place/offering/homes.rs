@@ -1,7 +1,8 @@
-//! Where a volume's units lie before anything was moved, and so what is free then: of every so many units of the drive the first ones hold units of the volume, and the
-//! rest is free.
+//! Where a volume's units lie before anything was moved, and so what is free then: of every so many
+//! units of the drive the first ones hold units of the volume, and the rest is free.
 //!
-//! So each track, or each group, has its share of what is free, and what is written in a row lies in a row. O(1), without a table: a drive of 20 TB costs nothing.
+//! So each track, or each group, has its share of what is free, and what is written in a row lies
+//! in a row. O(1), without a table: a drive of 20 TB costs nothing.
 
 use std::ops::Range;
 
@@ -17,7 +18,8 @@ pub(super) struct Homes {
 }
 
 impl Homes {
-    /// Over a drive of so many units, with the pattern over `stride` of them, of which a `dilution`-th is used. None if no unit would be used, or none free.
+    /// Over a drive of so many units, with the pattern over `stride` of them, of which a
+    /// `dilution`-th is used. None if no unit would be used, or none free.
     pub(super) fn new(units: u64, stride: u64, dilution: f64) -> Option<Homes> {
         let stride = stride.min(units);
         let used = (stride as f64 / dilution) as u64;

@@ -1,4 +1,5 @@
-//! Where the units of a volume lie, with entries only near those that are elsewhere than in the beginning.
+//! Where the units of a volume lie, with entries only near those that are elsewhere than in the
+//! beginning.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

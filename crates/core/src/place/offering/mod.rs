@@ -1,24 +1,34 @@
-//! A host that offers: each write may land in what is free near where its data belong, and the drive, or the scheduler before it, chooses.
+//! A host that offers: each write may land in what is free near where its data belong, and the
+//! drive, or the scheduler before it, chooses.
 //!
-//! What a trace would gain from range writes. The host keeps a map of where each unit of the volume lies. A write of whole units offers what is free on the track, in the group or on the drive of
-//! their homes, lands there in one piece, and only then does the map name the new place and the old one become free. So data stay where the host wants
-//! them, roughly, and the drive has a choice; eager writing has more choice and keeps no order, `linear` has none. The wider the offer, the sooner
-//! a write begins, and the more scattered is what is read in a row afterwards.
+//! What a trace would gain from range writes. The host keeps a map of where each unit of the volume
+//! lies. A write of whole units offers what is free on the track, in the group or on the drive of
+//! their homes, lands there in one piece, and only then does the map name the new place and the old
+//! one become free. So data stay where the host wants them, roughly, and the drive has a choice;
+//! eager writing has more choice and keeps no order, `linear` has none. The wider the offer, the
+//! sooner a write begins, and the more scattered is what is read in a row afterwards.
 //!
-//! Of each group (or of as many units as the shortest track has, with `within=track`) a share is free in the beginning ([`homes`]). If nothing near has room, the next wider region is offered: the group, then
-//! the drive; then the write is cut in halves. A client may say of a write how far it may go ([`Request::freedom`]); of all others `within` decides, and with `within=told`
-//! they stay. What is longer than a region has room for in the beginning, or not whole units, goes where it lies, as an ordinary write.
+//! Of each group (or of as many units as the shortest track has, with `within=track`) a share is
+//! free in the beginning ([`homes`]). If nothing near has room, the next wider region is offered:
+//! the group, then the drive; then the write is cut in halves. A client may say of a write how far
+//! it may go ([`Request::freedom`]); of all others `within` decides, and with `within=told` they
+//! stay. What is longer than a region has room for in the beginning, or not whole units, goes where
+//! it lies, as an ordinary write.
 //!
-//! Over several drives units are striped over columns, as those of mirrors are, and each drive of a column has a copy. Each copy is written by a range
-//! write of its own, which lands where that drive's heads are: so the copies of a unit lie at different addresses, and each drive has a map. A request is answered
-//! when all copies are written. A copy that was not, where another one was, lies nowhere from then on: the map alone says which copies there are, and
-//! none is ever old. Spare time writes it again ([`renewing`]).
+//! Over several drives units are striped over columns, as those of mirrors are, and each drive of a
+//! column has a copy. Each copy is written by a range write of its own, which lands where that
+//! drive's heads are: so the copies of a unit lie at different addresses, and each drive has a map.
+//! A request is answered when all copies are written. A copy that was not, where another one was,
+//! lies nowhere from then on: the map alone says which copies there are, and none is ever old.
+//! Spare time writes it again ([`renewing`]).
 //!
 //! The map is in memory alone: after a power cut nothing is there.
 //!
-//! Source: Anand and others, "Avoiding file system micromanagement with range writes", OSDI 2008, sections 3 and 5, as a layer below any host; which copy is
-//! read: Yu and others, "Trading capacity for performance in a disk array", OSDI 2000, section 3.4. Cost: O(log n) for each unit and copy;
-//! eight bytes for each copy near one that was written, a bit for each place that is near one that was free; two small allocations for a range write.
+//! Source: Anand and others, "Avoiding file system micromanagement with range writes", OSDI 2008,
+//! sections 3 and 5, as a layer below any host; which copy is read: Yu and others, "Trading
+//! capacity for performance in a disk array", OSDI 2000, section 3.4. Cost: O(log n) for each unit
+//! and copy; eight bytes for each copy near one that was written, a bit for each place that is near
+//! one that was free; two small allocations for a range write.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -128,7 +138,8 @@ struct Run {
 }
 
 impl Offering {
-    /// Over drives of so many units, with blocks of a unit and of a group, where nothing was written.
+    /// Over drives of so many units, with blocks of a unit and of a group, where nothing was
+    /// written.
     fn blank(
         units: u64,
         (chunk, group): (u64, u64),
@@ -206,7 +217,8 @@ impl Offering {
         lying.fold(0, |lying, (_, copy)| lying | 1 << copy)
     }
 
-    /// The first of some units, and those that follow it in a row on each of its drives and have the same `choice` of copies.
+    /// The first of some units, and those that follow it in a row on each of its drives and have
+    /// the same `choice` of copies.
     fn run(
         &self,
         column: u64,
@@ -230,7 +242,8 @@ impl Offering {
         Run { copies, units }
     }
 
-    /// Blocks of a column that lie in so many units from one on, and where they begin on a drive where the first of these lies there.
+    /// Blocks of a column that lie in so many units from one on, and where they begin on a drive
+    /// where the first of these lies there.
     fn part(
         &self,
         (unit, units): (u64, u64),
@@ -280,7 +293,8 @@ impl Offering {
         }
     }
 
-    /// A flush of all drives that are left. A client is told if what it has written may be on the others alone.
+    /// A flush of all drives that are left. A client is told if what it has written may be on the
+    /// others alone.
     fn flush(&self, out: &mut Plan) {
         if self.gone.any() && self.has_lost() {
             out.failure = Some(Failure::Gone);
@@ -328,7 +342,8 @@ impl Placement for Offering {
         Shape {
             drives: self.drives.len() as u16,
             losable: u16::from(self.spread.copies) - 1,
-            // Drives end two writes to the same blocks in different orders. Smaller units than this are ordered by so many blocks, as mirrors are.
+            // Drives end two writes to the same blocks in different orders. Smaller units than this
+            // are ordered by so many blocks, as mirrors are.
             chunk: match self.spread.copies {
                 1 => unit,
                 _ => unit.max(ORDERED),

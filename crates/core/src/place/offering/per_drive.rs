@@ -1,10 +1,13 @@
-//! One drive of a volume: where the copies lie that it has, what is free there, and who waits for that.
+//! One drive of a volume: where the copies lie that it has, what is free there, and who waits for
+//! that.
 //!
-//! A place that is read from when its unit moves becomes free only when that read has ended. What could not be written, or may have been, is never
-//! free again, up to a quarter of what was free. Each write keeps its units from others until it has ended, so one that would need more than is left
-//! waits.
+//! A place that is read from when its unit moves becomes free only when that read has ended. What
+//! could not be written, or may have been, is never free again, up to a quarter of what was free.
+//! Each write keeps its units from others until it has ended, so one that would need more than is
+//! left waits.
 //!
-//! A unit is *doubtful* here if it lies on other drives alone, or could not be read here. It is read elsewhere, as long as it can be, and waits to be renewed.
+//! A unit is *doubtful* here if it lies on other drives alone, or could not be read here. It is
+//! read elsewhere, as long as it can be, and waits to be renewed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -16,7 +19,8 @@ use crate::io::Tag;
 use crate::plan::Plan;
 use crate::sorted::{Keyed, Sorted};
 
-/// At most one in so many of the units that are free in the beginning is retired, so that there is always room.
+/// At most one in so many of the units that are free in the beginning is retired, so that there is
+/// always room.
 const RETIRED_SHARE: u64 = 4;
 
 /// Reads under way from a unit of the drive.
@@ -60,7 +64,8 @@ pub(super) struct PerDrive {
     retired: u64,
     /// Units that range writes under way take.
     pub(super) promised: u64,
-    /// Range writes that wait until enough is free, the oldest first, by the key of what is under way, with their units.
+    /// Range writes that wait until enough is free, the oldest first, by the key of what is under
+    /// way, with their units.
     waiting: VecDeque<(usize, u64)>,
     /// One that waits from the next end of an I/O on.
     late: Option<(usize, u64)>,
@@ -95,7 +100,8 @@ impl PerDrive {
         self.waiting.is_empty() && self.fits(units)
     }
 
-    /// Whether so many units are free that nobody else is to have. Alone a write of several may always be tried: it is cut in halves.
+    /// Whether so many units are free that nobody else is to have. Alone a write of several may
+    /// always be tried: it is cut in halves.
     fn fits(&self, units: u64) -> bool {
         let alone = self.promised == 0 && units > 1;
         alone || self.promised + units <= self.space.free()
@@ -144,7 +150,8 @@ impl PerDrive {
         Some(place)
     }
 
-    /// What these units of the drive hold is not known, or may change: nobody has them any more, as long as enough others are free.
+    /// What these units of the drive hold is not known, or may change: nobody has them any more, as
+    /// long as enough others are free.
     pub(super) fn retire(&mut self, units: Range<u64>) {
         let most = (self.space.units() - self.homes.volume()) / RETIRED_SHARE;
         for unit in units {
@@ -212,7 +219,8 @@ impl PerDrive {
         self.renewals.insert(unit, 0);
     }
 
-    /// A unit could not be read here. That gives none a new try that was given up: it may be bad on all drives.
+    /// A unit could not be read here. That gives none a new try that was given up: it may be bad on
+    /// all drives.
     pub(super) fn doubt(&mut self, unit: u64) {
         if self.doubtful.insert(unit) {
             self.renewals.insert(unit, 0);
@@ -239,7 +247,8 @@ impl PerDrive {
         self.doubtful.is_empty()
     }
 
-    /// These units of the volume are written, or hold nothing any more: what is being renewed of them is old.
+    /// These units of the volume are written, or hold nothing any more: what is being renewed of
+    /// them is old.
     pub(super) fn spoil(&mut self, units: &Range<u64>) {
         if let Some(renewing) = &mut self.renewing {
             renewing.spoiled |= units.contains(&renewing.unit);
@@ -251,7 +260,8 @@ impl PerDrive {
         self.waiting.iter().any(|(waits, _)| *waits == key)
     }
 
-    /// Recounts everything and panics on a contradiction; `under_way` are the units of range writes that do not wait.
+    /// Recounts everything and panics on a contradiction; `under_way` are the units of range writes
+    /// that do not wait.
     pub(super) fn audit(&self, under_way: u64) {
         for (unit, place) in self.map.moved() {
             let is_free = self.space.is_free(place);
@@ -312,7 +322,8 @@ mod tests {
         }
     }
 
-    /// A write in place has failed while the same was read: what lies there is not known, and nobody is to have it.
+    /// A write in place has failed while the same was read: what lies there is not known, and
+    /// nobody is to have it.
     #[test]
     fn a_place_that_may_be_bad_is_not_free_when_its_reads_have_ended() {
         let homes = Homes::new(40, 10, 10.0 / 7.0).expect("it is a pattern");

@@ -1,9 +1,11 @@
 //! Reads: of each unit the copy that is quickest to reach, and another one if that cannot be read.
 //!
-//! Units that lie in a row on all drives that have them are read in one piece, from the nearest copy on an idle drive; if none is idle, all are asked, and the first that can
-//! begin takes it. Copies that are in doubt are read last.
+//! Units that lie in a row on all drives that have them are read in one piece, from the nearest
+//! copy on an idle drive; if none is idle, all are asked, and the first that can begin takes it.
+//! Copies that are in doubt are read last.
 //!
-//! If no copy has all units of a read that has failed, each unit is read by itself: another one may be bad on each drive.
+//! If no copy has all units of a read that has failed, each unit is read by itself: another one may
+//! be bad on each drive.
 
 use std::ops::Range;
 
@@ -98,7 +100,8 @@ impl Offering {
         (drive, place.expect("it is a copy that lies somewhere"))
     }
 
-    /// The copies of a unit that are to be read, of those that were not tried: that are on drives which are left, and not in doubt, as far as there are such.
+    /// The copies of a unit that are to be read, of those that were not tried: that are on drives
+    /// which are left, and not in doubt, as far as there are such.
     pub(super) fn readable(&self, column: u64, unit: u64, tried: Copies) -> Copies {
         let lying = self.lying(column, unit) & !tried;
         let live = self.live(column, lying);
@@ -173,7 +176,8 @@ impl Offering {
         };
     }
 
-    /// Units could not be read where they still lie: which of them is bad is not known, so all are written elsewhere in spare time.
+    /// Units could not be read where they still lie: which of them is bad is not known, so all are
+    /// written elsewhere in spare time.
     fn doubt_what_was_read(&mut self, reading: &Reading, units: &Range<u64>, out: &mut Plan) {
         let drive = &mut self.drives[reading.drive.index()];
         for (unit, place) in units.clone().zip(reading.places.clone()) {

@@ -1,8 +1,10 @@
-//! In spare time copies are written again that lie nowhere, or could not be read: the unit is read from another drive and lands near its home.
+//! In spare time copies are written again that lie nowhere, or could not be read: the unit is read
+//! from another drive and lands near its home.
 //!
-//! A client may write or discard the unit meanwhile. Then what was read is old, and the place where it has landed stays free: nobody has to wait. A copy that could not be
-//! read stays where it is until the new one has landed. One at a time on each drive; a unit is given up that failed five times, or that no other drive has, until it is
-//! written by a client.
+//! A client may write or discard the unit meanwhile. Then what was read is old, and the place where
+//! it has landed stays free: nobody has to wait. A copy that could not be read stays where it is
+//! until the new one has landed. One at a time on each drive; a unit is given up that failed five
+//! times, or that no other drive has, until it is written by a client.
 
 use super::per_drive::Renewing;
 use super::reading::{Purpose, Reading};

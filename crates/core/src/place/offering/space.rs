@@ -1,7 +1,9 @@
-//! What is free on a drive, unit by unit: a bit for each, but only where something has changed since the volume was made.
+//! What is free on a drive, unit by unit: a bit for each, but only where something has changed
+//! since the volume was made.
 //!
-//! Range writes look here for where they may begin: an offer is free space cut by ranges, and nothing is copied. A step among bits goes by words of 64, one
-//! where nothing has changed by arithmetic.
+//! Range writes look here for where they may begin: an offer is free space cut by ranges, and
+//! nothing is copied. A step among bits goes by words of 64, one where nothing has changed by
+//! arithmetic.
 
 use std::ops::Range;
 

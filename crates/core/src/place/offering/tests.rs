@@ -1,4 +1,5 @@
-//! What is planned and what follows, step by step: 40 units of eight blocks in groups of ten, of which seven are used.
+//! What is planned and what follows, step by step: 40 units of eight blocks in groups of ten, of
+//! which seven are used.
 
 use super::*;
 use crate::ids::IoId;
@@ -299,7 +300,8 @@ fn what_could_not_be_written_is_never_free_again() {
     assert_eq!(volume.drives[0].promised, 0);
 }
 
-/// Of twelve units that are free three may be bad, so that there is room at last. What was not answered may still arrive.
+/// Of twelve units that are free three may be bad, so that there is room at last. What was not
+/// answered may still arrive.
 #[test]
 fn no_more_than_a_quarter_of_what_is_free_is_retired() {
     let mut volume = volume(Within::Disk);
@@ -311,7 +313,8 @@ fn no_more_than_a_quarter_of_what_is_free_is_retired() {
     assert_eq!(free, [false, false, false, true, true]);
 }
 
-/// Where nothing is free, what was left must become free first: two that wait would wake each other for ever.
+/// Where nothing is free, what was left must become free first: two that wait would wake each other
+/// for ever.
 #[test]
 fn who_waits_for_room_is_not_tried_before_there_is_some() {
     let mut volume = volume(Within::Disk);

@@ -1,8 +1,9 @@
 //! Writes: of whole units wherever there is room, of all else where it lies; with all copies.
 //!
-//! A write that does not reach its place changes nothing: the data are elsewhere until it has. So where no copy has landed, all are as they were; where
-//! some have, the others lie nowhere. What is written in place may be anything if it fails: then one copy is kept, and the others lie nowhere, as no
-//! two need be the same.
+//! A write that does not reach its place changes nothing: the data are elsewhere until it has. So
+//! where no copy has landed, all are as they were; where some have, the others lie nowhere. What is
+//! written in place may be anything if it fails: then one copy is kept, and the others lie nowhere,
+//! as no two need be the same.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -85,7 +86,8 @@ impl Writing {
         missed.fold(self.went, |landed, one| landed & !(1 << one.copy))
     }
 
-    /// Of copies that all could not be written in place, the one that is kept: that can be read, if there is one, on a drive that is not gone.
+    /// Of copies that all could not be written in place, the one that is kept: that can be read, if
+    /// there is one, on a drive that is not gone.
     fn kept(&self, live: Copies) -> Copies {
         let readable = |copy: u8| {
             let mut missed = self.missed.iter();
@@ -117,7 +119,8 @@ impl Offering {
         }
     }
 
-    /// How far a write may go: as its client says, or as all may of which nothing is said; none if it stays.
+    /// How far a write may go: as its client says, or as all may of which nothing is said; none if
+    /// it stays.
     fn allowed(&self, freedom: Freedom) -> Option<Within> {
         match freedom {
             Freedom::Untold => Some(self.within).filter(|_| !self.told),
@@ -128,7 +131,8 @@ impl Offering {
         }
     }
 
-    /// Writes blocks of a column where their units lie; units that lie nowhere, where there is room.
+    /// Writes blocks of a column where their units lie; units that lie nowhere, where there is
+    /// room.
     fn write_in_place(
         &mut self,
         column: u64,
@@ -312,7 +316,8 @@ impl Offering {
         self.misses(key, missed, out);
     }
 
-    /// Units of a copy could not be written. Others are enough, if each unit has one that was written, or still may be, on a drive that is not gone.
+    /// Units of a copy could not be written. Others are enough, if each unit has one that was
+    /// written, or still may be, on a drive that is not gone.
     fn misses(&mut self, key: usize, missed: Missed, out: &mut Plan) {
         let units = missed.units.clone();
         self.writings[key].missed.push(missed);
@@ -350,7 +355,8 @@ impl Offering {
         }
     }
 
-    /// A copy of a unit is not what others are: it lies nowhere, and is written again in spare time. Where it lay, anything may be if it is spoiled.
+    /// A copy of a unit is not what others are: it lies nowhere, and is written again in spare
+    /// time. Where it lay, anything may be if it is spoiled.
     fn forget_copy(&mut self, column: u64, copy: u8, unit: u64, spoiled: bool, out: &mut Plan) {
         let number = self.drive(column, copy);
         let is_gone = self.gone.has(number);
@@ -405,8 +411,9 @@ impl Offering {
         out.io(other);
     }
 
-    /// No unit is free that is not taken by writes under way, or left but for reads. When one of these has ended, one is. If there are none, the drive
-    /// chooses by itself and has found nothing: the request fails.
+    /// No unit is free that is not taken by writes under way, or left but for reads. When one of
+    /// these has ended, one is. If there are none, the drive chooses by itself and has found
+    /// nothing: the request fails.
     fn wait_for_others(&mut self, piece: Piece, out: &mut Plan) {
         let drive = &self.drives[piece.drive.index()];
         if drive.promised == 0 && drive.left == 0 {

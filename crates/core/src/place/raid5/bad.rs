@@ -1,9 +1,12 @@
-//! Which blocks are known to be bad, and why: a write of them has failed, so what lies there is neither the old nor the new for sure, or they cannot be
-//! read, and nothing else tells them either ([`Kind::Bad`]); or the drive that had them went, and nobody has written them since ([`Kind::Gone`]). What they should
-//! hold is told by the others of their rows. Of a drive that is gone all is bad, and of a spare that took its place all that was not written yet.
+//! Which blocks are known to be bad, and why: a write of them has failed, so what lies there is
+//! neither the old nor the new for sure, or they cannot be read, and nothing else tells them either
+//! ([`Kind::Bad`]); or the drive that had them went, and nobody has written them since
+//! ([`Kind::Gone`]). What they should hold is told by the others of their rows. Of a drive that is
+//! gone all is bad, and of a spare that took its place all that was not written yet.
 //!
-//! Runs of blocks that are bad for one reason and do not overlap, in the order of seats and addresses, each with an entry in NVRAM
-//! ([`maplog::rows`](crate::maplog::rows)) if there is such a table. O(log n) for a question, and for each run that changes.
+//! Runs of blocks that are bad for one reason and do not overlap, in the order of seats and
+//! addresses, each with an entry in NVRAM ([`maplog::rows`](crate::maplog::rows)) if there is such
+//! a table. O(log n) for a question, and for each run that changes.
 
 use super::seats::Seat;
 use crate::maplog::RowsTable;
@@ -201,7 +204,8 @@ impl Bad {
         blocks
     }
 
-    /// Recounts everything from scratch and panics on a contradiction. How many entries the table has for it.
+    /// Recounts everything from scratch and panics on a contradiction. How many entries the table
+    /// has for it.
     pub(super) fn audit(&self) -> usize {
         self.runs.audit();
         let mut before: Option<Run> = None;

@@ -210,7 +210,8 @@ pub(super) fn build(knobs: &Knobs, env: &VolumeEnv<'_>) -> Result<Box<dyn Placem
     for (index, noted) in found {
         match noted.kind {
             Kind::Spare | Kind::Rebuilt => raid5.seats.resume(index, &noted, raid5.bad.table()),
-            // A parity that was being written tells nothing, like a block that could not be written.
+            // A parity that was being written tells nothing, like a block that could not be
+            // written.
             Kind::Writing => raid5.bad.resume(
                 index,
                 &Noted {

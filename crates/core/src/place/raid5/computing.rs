@@ -10,10 +10,11 @@
 //! | a write | the others of its rows, if none of them is bad; its blocks are bad from now on |
 //! | a write of what was computed | nothing has to |
 //!
-//! A block that cannot be read, and that nothing stands in for, is known to be bad from then on: of its row two are, so what they had is lost, and `lost` says
-//! where that is.
+//! A block that cannot be read, and that nothing stands in for, is known to be bad from then on: of
+//! its row two are, so what they had is lost, and `lost` says where that is.
 //!
-//! What is known to be bad is not asked for. Whoever has to wait for a stripe asks again when it gets it: a source may be bad by then.
+//! What is known to be bad is not asked for. Whoever has to wait for a stripe asks again when it
+//! gets it: a source may be bad by then.
 
 use super::geometry::{Piece, Rows, Stripe};
 use super::seats::Seat;
@@ -205,7 +206,8 @@ impl Raid5 {
         }
     }
 
-    /// Whether a source that failed may be computed with the help of what was to be computed: another block of that may have failed.
+    /// Whether a source that failed may be computed with the help of what was to be computed:
+    /// another block of that may have failed.
     fn may_take_detour(&mut self, job: &Job, (member, rows): (u64, Rows)) -> bool {
         let Some(computed) = self.turns.work(job.work).computed else {
             return false;
@@ -248,7 +250,8 @@ impl Raid5 {
         found
     }
 
-    /// A read met a bad block: each of its pages is read by itself, or each block of a page, so that the others of its row are asked for that alone.
+    /// A read met a bad block: each of its pages is read by itself, or each block of a page, so
+    /// that the others of its row are asked for that alone.
     fn one_by_one(
         &mut self,
         stripe: &Stripe,

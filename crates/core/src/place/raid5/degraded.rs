@@ -1,8 +1,10 @@
-//! Which seats lack what they should have: since their drive is gone, or since a spare has them that has not all of it.
+//! Which seats lack what they should have: since their drive is gone, or since a spare has them
+//! that has not all of it.
 //!
-//! What is bad says it ([`bad`](super::bad)): blocks that had a drive that went. So it is told of the seat and not of how many drives and spares there are, and a
-//! spare that goes before it has all is one more drive that went. A spare that was rebuilt lacks nothing, whatever became bad since: that is no drive that is gone.
-//! O(runs of bad blocks), when it is asked for.
+//! What is bad says it ([`bad`](super::bad)): blocks that had a drive that went. So it is told of
+//! the seat and not of how many drives and spares there are, and a spare that goes before it has
+//! all is one more drive that went. A spare that was rebuilt lacks nothing, whatever became bad
+//! since: that is no drive that is gone. O(runs of bad blocks), when it is asked for.
 
 use super::Raid5;
 use super::seats::Seat;
@@ -24,7 +26,8 @@ impl Raid5 {
         }
     }
 
-    /// Whether a seat may still get something of what it lacks: its spare is being rebuilt, or its drive, which was gone in an earlier life, is repaired.
+    /// Whether a seat may still get something of what it lacks: its spare is being rebuilt, or its
+    /// drive, which was gone in an earlier life, is repaired.
     fn goes_on(&self, seat: Seat) -> bool {
         match self.seats.is_spare(seat) {
             true => self.repair.rebuilds(seat),

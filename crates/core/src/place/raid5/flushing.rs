@@ -1,7 +1,8 @@
 //! Flushes: of every drive with a seat, but for such as are gone.
 //!
-//! One fails if something is on drives that are gone alone, as two of an array are; and once if something was lost since the last one, since that may
-//! have been answered and not flushed. It fails by what lost it: as `medium` where no drive that went had a part in it.
+//! One fails if something is on drives that are gone alone, as two of an array are; and once if
+//! something was lost since the last one, since that may have been answered and not flushed. It
+//! fails by what lost it: as `medium` where no drive that went had a part in it.
 
 use super::{Raid5, Role, tag};
 use crate::ids::DriveId;

@@ -1,14 +1,17 @@
 //! Where strips and parities lie.
 //!
-//! Left-symmetric: the parity of an array's stripes goes from its last drive to its first, one drive a stripe, and each stripe's data begin
-//! on the drive after its parity. So consecutive strips of the volume lie on consecutive drives, across stripes too: as many strips in a
-//! row as an array has drives are read by all its arms, each once. With left-asymmetric rotation, where data always begin on the first drive, two
-//! of any such row would meet.
+//! Left-symmetric: the parity of an array's stripes goes from its last drive to its first, one
+//! drive a stripe, and each stripe's data begin on the drive after its parity. So consecutive
+//! strips of the volume lie on consecutive drives, across stripes too: as many strips in a row as
+//! an array has drives are read by all its arms, each once. With left-asymmetric rotation, where
+//! data always begin on the first drive, two of any such row would meet.
 //!
-//! All of a stripe lies at the same address of each of its drives: a *row* is one block of each, and the parity's block is the exclusive or
-//! of the others. Extents of `extent` stripes go round over the arrays.
+//! All of a stripe lies at the same address of each of its drives: a *row* is one block of each,
+//! and the parity's block is the exclusive or of the others. Extents of `extent` stripes go round
+//! over the arrays.
 //!
-//! Source: Lee and Katz, "Performance consequences of parity placement in disk arrays", ASPLOS 1991. O(1).
+//! Source: Lee and Katz, "Performance consequences of parity placement in disk arrays", ASPLOS
+//! 1991. O(1).
 
 use super::seats::Seat;
 use crate::io::Data;
@@ -134,7 +137,8 @@ impl Geometry {
     /// By its knobs, on drives of so many blocks.
     ///
     /// # Errors
-    /// The drives do not divide into arrays of three or more, not even one extent fits on a drive, or an extent is said where there is one array.
+    /// The drives do not divide into arrays of three or more, not even one extent fits on a drive,
+    /// or an extent is said where there is one array.
     pub(super) fn new(knobs: &Knobs, drive: Blocks) -> Result<Geometry, ConfigError> {
         let (disks, arrays) = (knobs.integer("disks"), knobs.integer("arrays"));
         let spares = knobs.integer("spares");

@@ -1,6 +1,8 @@
-//! What of the volume no drive tells any more: blocks in rows of which two are bad, until they are written again.
+//! What of the volume no drive tells any more: blocks in rows of which two are bad, until they are
+//! written again.
 //!
-//! Nothing is kept for it. What is bad says it: `O(width of an array, log n)` for each run of rows that is looked at, all at once for a drive that is gone.
+//! Nothing is kept for it. What is bad says it: `O(width of an array, log n)` for each run of rows
+//! that is looked at, all at once for a drive that is gone.
 
 use super::Raid5;
 use super::geometry::{Geometry, Stripe};
@@ -28,7 +30,8 @@ impl Geometry {
 }
 
 impl Raid5 {
-    /// Runs of rows of an array, from a block of its drives to another one, of which two seats or more are bad; until `each` has seen enough.
+    /// Runs of rows of an array, from a block of its drives to another one, of which two seats or
+    /// more are bad; until `each` has seen enough.
     fn lost_rows(
         &self,
         array: usize,
@@ -69,7 +72,8 @@ impl Raid5 {
         count
     }
 
-    /// Why what is lost between these blocks of an array's drives is: a drive that went had a part of it, or none did.
+    /// Why what is lost between these blocks of an array's drives is: a drive that went had a part
+    /// of it, or none did.
     pub(super) fn lost_by(&self, array: usize, rows: (u64, u64)) -> Failure {
         let mut gone = false;
         self.lost_rows(array, rows, |(from, to), bad| {

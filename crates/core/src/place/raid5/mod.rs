@@ -1,28 +1,39 @@
-//! Rotating parity (RAID-5): stripes of data strips and the exclusive or of them, over one array of drives or several.
+//! Rotating parity (RAID-5): stripes of data strips and the exclusive or of them, over one array of
+//! drives or several.
 //!
-//! One drive of an array may fail or be gone, and everything is still there. A read goes to the drives that have what it asks for, with an I/O for each
-//! strip. A write costs reads too, unless it covers a stripe: of *read-modify-write* (the old data and the old parity, then the new ones) and
-//! *reconstruct-write* (what the write leaves of the stripe, then the new data and the new parity) the one with fewer I/Os is taken (`writing`).
-//! Only rows that are written take part, and the few that may lie between them (`writing`): one block of each drive at the same address is a row.
+//! One drive of an array may fail or be gone, and everything is still there. A read goes to the
+//! drives that have what it asks for, with an I/O for each strip. A write costs reads too, unless
+//! it covers a stripe: of *read-modify-write* (the old data and the old parity, then the new ones)
+//! and *reconstruct-write* (what the write leaves of the stripe, then the new data and the new
+//! parity) the one with fewer I/Os is taken (`writing`). Only rows that are written take part, and
+//! the few that may lie between them (`writing`): one block of each drive at the same address is a
+//! row.
 //!
-//! What cannot be read is computed from the others of its rows, and written back (`computing`). What cannot be written is tolerated as long as
-//! the others of its rows tell it; from then on it is known to be bad (`bad`), is computed when it is read, and good when it is written
-//! again. A drive that is gone is left alone. Where a second block of a row is bad, the request fails: nothing is made up. What is lost so is told with its
-//! addresses (`lost`), until it is written again.
+//! What cannot be read is computed from the others of its rows, and written back (`computing`).
+//! What cannot be written is tolerated as long as the others of its rows tell it; from then on it
+//! is known to be bad (`bad`), is computed when it is read, and good when it is written again. A
+//! drive that is gone is left alone. Where a second block of a row is bad, the request fails:
+//! nothing is made up. What is lost so is told with its addresses (`lost`), until it is written
+//! again.
 //!
-//! Some of the drives may be spares, of all arrays. One takes the place of a drive that is gone at once (`seats`); all of it is bad then, so it is used as far as it has been
-//! written: by whoever writes, by reads of what had to be computed, and by `repair`, in spare time and at a rate.
+//! Some of the drives may be spares, of all arrays. One takes the place of a drive that is gone at
+//! once (`seats`); all of it is bad then, so it is used as far as it has been written: by whoever
+//! writes, by reads of what had to be computed, and by `repair`, in spare time and at a rate.
 //!
-//! Writes to a stripe follow each other, and what is computed from a stripe waits while it is written (`turns`). Rotation and arrays are in
-//! `geometry`.
+//! Writes to a stripe follow each other, and what is computed from a stripe waits while it is
+//! written (`turns`). Rotation and arrays are in `geometry`.
 //!
-//! After a power cut all is there that a flush has covered, or that a forced write has written; if no drive has a volatile cache,
-//! all that was answered. A table in NVRAM is needed for that: of bad blocks, and of rows that were being written, whose parity may not fit (`written`). Such a parity is
-//! bad. What is bad is computed anew in spare time (`repair`). If a drive is gone or has bad blocks while the power goes, what it had in rows
-//! that were being written is lost, which is told. A rebuild goes on where it was.
+//! After a power cut all is there that a flush has covered, or that a forced write has written; if
+//! no drive has a volatile cache, all that was answered. A table in NVRAM is needed for that: of
+//! bad blocks, and of rows that were being written, whose parity may not fit (`written`). Such a
+//! parity is bad. What is bad is computed anew in spare time (`repair`). If a drive is gone or has
+//! bad blocks while the power goes, what it had in rows that were being written is lost, which is
+//! told. A rebuild goes on where it was.
 //!
-//! Source: Patterson, Gibson and Katz, SIGMOD 1988; Lee and Katz, ASPLOS 1991; reconstruct-writes as in md(4) of Linux. Departures: no stripe cache, so what was
-//! read for one write is read again for the next. O(drives of an array) per stripe of a request, O(log n) of what is under way and of bad runs.
+//! Source: Patterson, Gibson and Katz, SIGMOD 1988; Lee and Katz, ASPLOS 1991; reconstruct-writes
+//! as in md(4) of Linux. Departures: no stripe cache, so what was read for one write is read again
+//! for the next. O(drives of an array) per stripe of a request, O(log n) of what is under way and
+//! of bad runs.
 
 mod bad;
 mod card;
@@ -135,7 +146,8 @@ struct Job {
 struct Media {
     /// Whether a power cut empties their caches.
     loses: bool,
-    /// How many blocks pass under a head in a quarter of a turn, on average over the tracks; none if nothing turns.
+    /// How many blocks pass under a head in a quarter of a turn, on average over the tracks; none
+    /// if nothing turns.
     quarter_turn: Blocks,
 }
 
@@ -155,8 +167,8 @@ struct Raid5 {
     quarter_turn: Blocks,
     seats: Seats,
     bad: Bad,
-    /// What a write needed and could not have, or only by way of the others of its rows: another way to write is better there. What is read
-    /// does not depend on it.
+    /// What a write needed and could not have, or only by way of the others of its rows: another
+    /// way to write is better there. What is read does not depend on it.
     doubtful: Bad,
     turns: Turns,
     written: Written,
@@ -164,7 +176,8 @@ struct Raid5 {
     /// Why something was lost that no flush has told, if something was.
     untold: Option<Failure>,
     counts: Counts,
-    /// Memory for what a request covers of a stripe, of that for what lies in some of its rows, and for where these end.
+    /// Memory for what a request covers of a stripe, of that for what lies in some of its rows, and
+    /// for where these end.
     pieces: Vec<Piece>,
     within: Vec<Piece>,
     cuts: Vec<u64>,
@@ -198,7 +211,8 @@ impl Raid5 {
         self.seats.drive(stripe.seat(member))
     }
 
-    /// Work on a stripe begins, or waits for its turn: a write, or one that computes what a member has.
+    /// Work on a stripe begins, or waits for its turn: a write, or one that computes what a member
+    /// has.
     fn job(&mut self, stripe: Stripe, computed: Option<u64>, rows: Rows, out: &mut Plan) -> Job {
         if computed.is_none() {
             let seat = stripe.seat(stripe.parity());
@@ -212,7 +226,8 @@ impl Raid5 {
         Job { stripe, work, gate }
     }
 
-    /// Blocks are bad from now on, and why. With others of their rows that are, what they had is lost.
+    /// Blocks are bad from now on, and why. With others of their rows that are, what they had is
+    /// lost.
     fn mark(&mut self, seat: Seat, at: Pba, len: Blocks, why: Kind) {
         let (array, rows) = (self.geometry.array(seat), (at.0, at.0 + len.0));
         let before = self.count_lost(array, rows);
@@ -225,7 +240,8 @@ impl Raid5 {
         self.repair.look_again(seat, at, array);
     }
 
-    /// A drive that had a seat is gone: of its array all is bad there, also if it is there again in another life. A spare takes its place.
+    /// A drive that had a seat is gone: of its array all is bad there, also if it is there again in
+    /// another life. A spare takes its place.
     fn vacated(&mut self, seat: Seat, out: &mut Plan) {
         let array = self.geometry.array(seat);
         self.vacate(seat);
@@ -262,13 +278,15 @@ impl Raid5 {
             .has(stripe.seat(member), stripe.at(rows.from), rows.len())
     }
 
-    /// Whether of the other members of a stripe one is bad in these rows: they do not tell what this one has.
+    /// Whether of the other members of a stripe one is bad in these rows: they do not tell what
+    /// this one has.
     fn others_are_bad(&self, stripe: &Stripe, member: u64, rows: &Rows) -> bool {
         let mut others = (0..=stripe.parity()).filter(|other| *other != member);
         self.bad.any() && others.any(|other| self.is_bad(stripe, other, rows))
     }
 
-    /// Why a member cannot be had in these rows, if the others do not tell it: by what it is to who asks for it, whatever else is bad there.
+    /// Why a member cannot be had in these rows, if the others do not tell it: by what it is to who
+    /// asks for it, whatever else is bad there.
     fn fault_of(&self, stripe: &Stripe, member: u64, rows: &Rows) -> Failure {
         let (seat, at) = (stripe.seat(member), stripe.at(rows.from));
         match self.bad.has_gone(seat, at, rows.len()) {
@@ -277,7 +295,8 @@ impl Raid5 {
         }
     }
 
-    /// The ends of the parts of these rows in which each member is bad or is not: in order, the rows' own among them.
+    /// The ends of the parts of these rows in which each member is bad or is not: in order, the
+    /// rows' own among them.
     fn cut(&mut self, stripe: &Stripe, rows: &Rows) {
         for member in 0..=stripe.parity() {
             let (seat, at) = (stripe.seat(member), stripe.at(rows.from));

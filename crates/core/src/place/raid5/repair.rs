@@ -1,14 +1,19 @@
-//! What is bad is computed and written: blocks whose write has failed, parities of rows that were being written when the power went, all of
-//! a spare that took the place of a drive, and all of a drive that was gone and is there again in another life.
+//! What is bad is computed and written: blocks whose write has failed, parities of rows that were
+//! being written when the power went, all of a spare that took the place of a drive, and all of a
+//! drive that was gone and is there again in another life.
 //!
-//! One strip, or what of it is bad, at a time in each array, and only while none of the array's drives has anything else to do. With a rate
-//! (`rebuild_mib_s`) so much is begun by the clock besides, whatever the drives do, and up to [`TOGETHER`] pieces at a time: less is done only where the drives cannot.
-//! What was begun in spare time counts: the clock waits as long again.
+//! One strip, or what of it is bad, at a time in each array, and only while none of the array's
+//! drives has anything else to do. With a rate (`rebuild_mib_s`) so much is begun by the clock
+//! besides, whatever the drives do, and up to [`TOGETHER`] pieces at a time: less is done only
+//! where the drives cannot. What was begun in spare time counts: the clock waits as long again.
 //!
-//! A piece that fails is tried again: in parts, as a bad block that a source has met is known by then, or as often as [`TRIES`] says. What no drive tells is passed
-//! over. *Rebuilt* is a spare of which all was tried while no other drive of its array was gone; what it holds is used from the first block on.
+//! A piece that fails is tried again: in parts, as a bad block that a source has met is known by
+//! then, or as often as [`TRIES`] says. What no drive tells is passed over. *Rebuilt* is a spare of
+//! which all was tried while no other drive of its array was gone; what it holds is used from the
+//! first block on.
 //!
-//! O(drives of an array, log n) of the runs of bad blocks for each piece, O(log arrays) for the clock.
+//! O(drives of an array, log n) of the runs of bad blocks for each piece, O(log arrays) for the
+//! clock.
 
 use super::Raid5;
 use super::geometry::{Geometry, Rows, Stripe};
@@ -51,11 +56,13 @@ pub(super) struct Repair {
     rebuilds: Vec<Option<Instant>>,
     /// How many there are of these.
     rebuilding: u32,
-    /// How long others were rebuilt that went, or of whose array another drive did, before they had all.
+    /// How long others were rebuilt that went, or of whose array another drive did, before they had
+    /// all.
     in_vain: Duration,
     /// Time for a block at the rate, in nanoseconds; 0 if there is no rate.
     block_ns: f64,
-    /// By array: when its next piece is due whatever the drives do; never if nothing is left to repair, or there is no rate.
+    /// By array: when its next piece is due whatever the drives do; never if nothing is left to
+    /// repair, or there is no rate.
     due: Agenda,
     /// Whether a life has just begun with bad blocks.
     goes_on: bool,
@@ -135,7 +142,8 @@ impl Repair {
         }
     }
 
-    /// How long spares have been rebuilt that do not have all, all together: they are not rebuilt yet, or never were.
+    /// How long spares have been rebuilt that do not have all, all together: they are not rebuilt
+    /// yet, or never were.
     pub(super) fn unfinished(&self) -> Duration {
         let begun = self.rebuilds.iter().flatten();
         let under_way: u64 = begun.map(|begun| self.now.since(*begun).0).sum();
@@ -154,8 +162,8 @@ impl Raid5 {
         self.repair.goes_on = self.bad.any();
     }
 
-    /// With the first request of such a life all drives are asked what they may do in spare time, the clock begins, and spares that were being rebuilt
-    /// still are.
+    /// With the first request of such a life all drives are asked what they may do in spare time,
+    /// the clock begins, and spares that were being rebuilt still are.
     pub(super) fn begin_repairs(&mut self, out: &mut Plan) {
         if !std::mem::take(&mut self.repair.goes_on) {
             return;
@@ -229,7 +237,8 @@ impl Raid5 {
         Some(rows.len())
     }
 
-    /// What of an array is to be repaired next: of one strip at most. From then on it is taken for tried.
+    /// What of an array is to be repaired next: of one strip at most. From then on it is taken for
+    /// tried.
     fn next_bad(&mut self, array: usize) -> Option<(Seat, Stripe, Rows, u8)> {
         while let Some(again) = self.repair.arrays[array].again.pop() {
             if let (Some((stripe, rows)), _) = self.first_told(again.seat, again.from, again.to) {
@@ -250,7 +259,8 @@ impl Raid5 {
         None
     }
 
-    /// The first bad blocks of a seat between these that the others tell: of one strip at most. And up to where that looks.
+    /// The first bad blocks of a seat between these that the others tell: of one strip at most. And
+    /// up to where that looks.
     fn first_told(&self, seat: Seat, mut from: u64, to: u64) -> (Option<(Stripe, Rows)>, u64) {
         while !self.seats.is_vacant(seat) && from < to {
             let Some((first, behind)) = self.bad.first(seat, from).filter(|run| run.0 < to) else {
@@ -288,7 +298,8 @@ impl Raid5 {
         }
     }
 
-    /// An I/O of a repair has failed, and nothing stands in for it: all of it is tried again, without a block that was `found` to be bad, or so often.
+    /// An I/O of a repair has failed, and nothing stands in for it: all of it is tried again,
+    /// without a block that was `found` to be bad, or so often.
     pub(super) fn failed_to_repair(&mut self, work: u32, found: bool) {
         let work = self.turns.work(work);
         let (Some(tried), Some(member)) = (work.repair, work.computed) else {
@@ -368,7 +379,8 @@ impl Raid5 {
         assert_eq!(self.repair.rebuilding as usize, begun);
     }
 
-    /// Bad blocks of spares that were not rebuilt: they still are, or another drive of their array went before.
+    /// Bad blocks of spares that were not rebuilt: they still are, or another drive of their array
+    /// went before.
     pub(super) fn left_to_rebuild(&self) -> u64 {
         let seats = self.seats.taken();
         let spares =

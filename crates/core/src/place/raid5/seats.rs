@@ -1,11 +1,14 @@
 //! Which drive has which place in an array, and what takes the place of one that is gone.
 //!
-//! An array is made of *seats*: strips, parities and what is bad are of seats. In the beginning each drive has the seat of its number, and those behind the last seat are
-//! spares. When a drive is gone, the next spare gets its seat, whichever array that is in; without one the seat is vacant. What was sent to
-//! the drive before, and fails, is still of its seat. A drive that is gone, or was, never gets a seat again: what it has is old.
+//! An array is made of *seats*: strips, parities and what is bad are of seats. In the beginning
+//! each drive has the seat of its number, and those behind the last seat are spares. When a drive
+//! is gone, the next spare gets its seat, whichever array that is in; without one the seat is
+//! vacant. What was sent to the drive before, and fails, is still of its seat. A drive that is
+//! gone, or was, never gets a seat again: what it has is old.
 //!
-//! Spares are taken in their order, so the last one that has a seat tells which are left. Each has an entry in NVRAM ([`maplog::rows`](crate::maplog::rows)),
-//! made before that of the spare before it is removed. O(1).
+//! Spares are taken in their order, so the last one that has a seat tells which are left. Each has
+//! an entry in NVRAM ([`maplog::rows`](crate::maplog::rows)), made before that of the spare before
+//! it is removed. O(1).
 
 use crate::ids::DriveId;
 use crate::maplog::RowsTable;
@@ -108,7 +111,8 @@ impl Seats {
         *lacks = lacks.filter(|_| !was_whole).or(Some(drive));
     }
 
-    /// The drive that had all of a seat last, and those that had the seat since and are gone, too. Of an earlier life only the first is known that had it.
+    /// The drive that had all of a seat last, and those that had the seat since and are gone, too.
+    /// Of an earlier life only the first is known that had it.
     pub(super) fn went(&self, seat: Seat) -> (DriveId, Vec<DriveId>) {
         let last = self.lacks[seat.index()].unwrap_or(DriveId(seat.0));
         let since = (last.0 + 1..self.next).map(DriveId);
@@ -142,8 +146,9 @@ impl Seats {
         self.sit((spare, kind), seat, entry, table);
     }
 
-    /// What was found in the table. Of two spares with one seat the later one has it, and of two entries of a spare that counts which says that it was rebuilt: the power went
-    /// before the entry of the first was removed.
+    /// What was found in the table. Of two spares with one seat the later one has it, and of two
+    /// entries of a spare that counts which says that it was rebuilt: the power went before the
+    /// entry of the first was removed.
     pub(super) fn resume(&mut self, entry: Index, noted: &Noted, table: &mut RowsTable) {
         let (spare, seat) = (DriveId(noted.drive), Seat(noted.from as u16));
         let before = self.drive(seat);
@@ -168,7 +173,8 @@ impl Seats {
         self.next = self.next.max(spare.0 + 1);
     }
 
-    /// Recounts everything from scratch and panics on a contradiction. How many entries the table has for it.
+    /// Recounts everything from scratch and panics on a contradiction. How many entries the table
+    /// has for it.
     pub(super) fn audit(&self) -> usize {
         let own = |(seat, (drive, entry)): (usize, &(DriveId, Option<Index>))| {
             assert_eq!(self.seat(*drive), Some(Seat(seat as u16)), "{drive:?}");
@@ -225,7 +231,8 @@ mod tests {
         assert_eq!(seats.replace(Seat(1), &mut table), None, "none is left");
     }
 
-    /// Until another spare has the seat. In whichever order the entries are found, if the power went between the two.
+    /// Until another spare has the seat. In whichever order the entries are found, if the power
+    /// went between the two.
     #[test]
     fn that_a_spare_was_rebuilt_is_found_again() {
         let mut table = RowsTable::new(&OF);

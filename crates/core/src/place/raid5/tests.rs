@@ -147,7 +147,8 @@ fn only_rows_that_are_written_take_part() {
     }
 }
 
-/// Every block of every drive is in one row of one stripe, and each of the volume's blocks is on one drive.
+/// Every block of every drive is in one row of one stripe, and each of the volume's blocks is on
+/// one drive.
 #[test]
 fn every_block_has_one_place() {
     for settings in [
@@ -241,7 +242,8 @@ fn impossible_arrays_are_named() {
     }
 }
 
-/// Where a bad block counts as good from then on, its write ends only when a power cut cannot take it.
+/// Where a bad block counts as good from then on, its write ends only when a power cut cannot take
+/// it.
 #[test]
 fn what_is_written_over_bad_blocks_is_forced_where_caches_lose_it() {
     for loses in [false, true] {
@@ -395,7 +397,8 @@ fn a_flush_fails_by_what_lost_something() {
     }
 }
 
-/// The time counts that a spare was rebuilt in vain: since another drive of its array went, or since it went itself.
+/// The time counts that a spare was rebuilt in vain: since another drive of its array went, or
+/// since it went itself.
 #[test]
 fn a_rebuild_that_has_no_end_took_its_time() {
     for second in [Seat(2), Seat(1)] {

@@ -1,9 +1,11 @@
-//! Who may work on a stripe: one write, or any number of those that compute what a drive does not tell.
+//! Who may work on a stripe: one write, or any number of those that compute what a drive does not
+//! tell.
 //!
-//! Between the first and the last write of a row its blocks and its parity do not agree, and what is computed from them is nothing that was
-//! ever written. So a write has its stripe alone, from its first read to its last write, and whoever computes a block has it with others
-//! of the kind, until what was computed is written back. The others wait behind a gate, in the order in which they came. Reads that need nothing
-//! computed have no part in this.
+//! Between the first and the last write of a row its blocks and its parity do not agree, and what
+//! is computed from them is nothing that was ever written. So a write has its stripe alone, from
+//! its first read to its last write, and whoever computes a block has it with others of the kind,
+//! until what was computed is written back. The others wait behind a gate, in the order in which
+//! they came. Reads that need nothing computed have no part in this.
 //!
 //! Only stripes with something under way have a record. O(log n) of these.
 

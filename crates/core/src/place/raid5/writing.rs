@@ -1,18 +1,21 @@
 //! How a write changes a stripe: which I/Os, and what its parity is computed from.
 //!
-//! With `k` of `n` data strips written, `partial` of them only in some of the rows that are written at all, *read-modify-write* takes `2k + 2` I/Os and *reconstruct-write*
-//! `n + partial + 1`. The fewer the better; of equals the second, as it does not write where it has just read, which costs a turn of the platter. If all strips are
-//! covered, the second one reads nothing.
+//! With `k` of `n` data strips written, `partial` of them only in some of the rows that are written
+//! at all, *read-modify-write* takes `2k + 2` I/Os and *reconstruct-write* `n + partial + 1`. The
+//! fewer the better; of equals the second, as it does not write where it has just read, which costs
+//! a turn of the platter. If all strips are covered, the second one reads nothing.
 //!
-//! **A write that crosses from one strip to the next** changes rows at the end of the one and at the begin of the other. Where the rows between pass
-//! under the head in a quarter of a turn or less, its parity is one I/O from the first row to the last: that is about what one I/O more
-//! costs, less under SATF and more under FCFS (`docs/design/0022-raid5.md`). Where there are more, or nothing turns, the two ends are written each by
-//! itself, with a parity of its own rows.
+//! **A write that crosses from one strip to the next** changes rows at the end of the one and at
+//! the begin of the other. Where the rows between pass under the head in a quarter of a turn or
+//! less, its parity is one I/O from the first row to the last: that is about what one I/O more
+//! costs, less under SATF and more under FCFS (`docs/design/0022-raid5.md`). Where there are more,
+//! or nothing turns, the two ends are written each by itself, with a parity of its own rows.
 //!
-//! All reads come before the first write. Where the new parity cannot be known, nothing is written: the stripe stays as it was. Of two ends
-//! that are written each by itself this holds for each.
+//! All reads come before the first write. Where the new parity cannot be known, nothing is written:
+//! the stripe stays as it was. Of two ends that are written each by itself this holds for each.
 //!
-//! **Where something is bad**, rows are written in parts: in each, a strip is written as a whole or not at all, and bad or not.
+//! **Where something is bad**, rows are written in parts: in each, a strip is written as a whole or
+//! not at all, and bad or not.
 //!
 //! | Parity | Bad, and not written | Bad, and written | How |
 //! |---|---|---|---|
@@ -22,7 +25,8 @@
 //! | good | one or more | one or more | without parity: it tells neither of them any more, so it is bad from now on |
 //! | bad, or gone | | | without parity; if it is not gone, and what is not written is good, reconstruct |
 //!
-//! What is written to two drives that are gone, or to one without a parity, is lost: the request fails.
+//! What is written to two drives that are gone, or to one without a parity, is lost: the request
+//! fails.
 
 use super::geometry::{Piece, Rows, Stripe};
 use super::{Job, Raid5, Role};
@@ -43,7 +47,8 @@ pub(super) enum How {
     Bare,
 }
 
-/// The cheaper way to write these pieces, one of a strip at most, of stripes with so many strips of data; and how many I/Os it takes.
+/// The cheaper way to write these pieces, one of a strip at most, of stripes with so many strips of
+/// data; and how many I/Os it takes.
 pub(super) fn cheapest(data: u64, pieces: &[Piece]) -> (How, u64) {
     let rows = hull(pieces);
     let written = pieces.len() as u64;
@@ -62,7 +67,8 @@ pub(super) fn hull(pieces: &[Piece]) -> Rows {
     all.fold(first, |hull, rows| hull.hull(&rows))
 }
 
-/// How many rows a write leaves between its two ends, if it crosses from one strip to the next and covers neither.
+/// How many rows a write leaves between its two ends, if it crosses from one strip to the next and
+/// covers neither.
 fn between(pieces: &[Piece]) -> Blocks {
     match pieces {
         [end, begin] => Blocks(end.rows.from.saturating_sub(begin.rows.to)),
@@ -98,7 +104,8 @@ impl Raid5 {
         }
     }
 
-    /// The cheaper way, unless a write has failed for that: then the other one, if it needs nothing of the kind.
+    /// The cheaper way, unless a write has failed for that: then the other one, if it needs nothing
+    /// of the kind.
     fn cheapest_that_works(&self, stripe: &Stripe, pieces: &[Piece]) -> How {
         let (how, _) = cheapest(self.geometry.data, pieces);
         if !self.doubtful.any() {
@@ -210,7 +217,8 @@ impl Raid5 {
         }
     }
 
-    /// Whether a write ends only when a power cut cannot take it: where blocks are bad they count as good from then on.
+    /// Whether a write ends only when a power cut cannot take it: where blocks are bad they count
+    /// as good from then on.
     fn has_to_last(&self, stripe: &Stripe, member: u64, rows: &Rows) -> bool {
         self.written.loses() && self.bad.any() && self.is_bad(stripe, member, rows)
     }

@@ -1,11 +1,13 @@
-//! Rows whose data and parity may not be of the same writes on the medium, so that a power cut leaves nobody knowing.
+//! Rows whose data and parity may not be of the same writes on the medium, so that a power cut
+//! leaves nobody knowing.
 //!
-//! They have an entry in NVRAM ([`maplog::rows`](crate::maplog::rows)) from before their first write until the last one has ended; over drives whose
-//! cache a power cut empties, until a flush has ended that was planned after that. What is found after a cut are parities that tell nothing: they are
-//! bad until they are computed anew.
+//! They have an entry in NVRAM ([`maplog::rows`](crate::maplog::rows)) from before their first
+//! write until the last one has ended; over drives whose cache a power cut empties, until a flush
+//! has ended that was planned after that. What is found after a cut are parities that tell nothing:
+//! they are bad until they are computed anew.
 //!
-//! When so many entries wait for a flush, the placement flushes its drives itself, so that the table stays bounded. O(log n) per write of a stripe,
-//! O(n) per flush.
+//! When so many entries wait for a flush, the placement flushes its drives itself, so that the
+//! table stays bounded. O(log n) per write of a stripe, O(n) per flush.
 
 use slab::Slab;
 
@@ -181,7 +183,8 @@ impl Written {
         }
     }
 
-    /// Recounts everything from scratch and panics on a contradiction. How many entries the table has for it.
+    /// Recounts everything from scratch and panics on a contradiction. How many entries the table
+    /// has for it.
     pub(super) fn audit(&self) -> usize {
         self.runs.audit();
         let mut before: Option<Run> = None;

@@ -1,8 +1,9 @@
 //! Bursts: many processes that begin at once are no application that somebody waits for.
 //!
-//! A queue that is created at most 180 ms after the one before it, in the same group, belongs to its burst. The eighth makes the burst a large one:
-//! all of it, and all that join later, are not favoured. A new burst is looked for only while nothing else is busy, since who starts an application
-//! while others work is not starting a service. Facts of `bfq_handle_burst`.
+//! A queue that is created at most 180 ms after the one before it, in the same group, belongs to
+//! its burst. The eighth makes the burst a large one: all of it, and all that join later, are not
+//! favoured. A new burst is looked for only while nothing else is busy, since who starts an
+//! application while others work is not starting a service. Facts of `bfq_handle_burst`.
 
 use super::Bfq;
 use super::claim::QueueKey;

@@ -54,7 +54,8 @@ impl Settings {
         }
     }
 
-    /// Refuses what was given that nothing goes by, as no process is waited for, or none is favoured.
+    /// Refuses what was given that nothing goes by, as no process is waited for, or none is
+    /// favoured.
     fn refuse_idle(&self, knobs: &Knobs) -> Result<(), ConfigError> {
         let (waits, favours) = (self.slice_idle > Duration::ZERO, self.low_latency);
         let reason = |knob: &Knob| match knob.name {

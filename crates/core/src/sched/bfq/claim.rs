@@ -18,7 +18,8 @@ pub(super) struct Claim {
     pub(super) level: u8,
     /// Its weight without any favour.
     pub(super) weight: u64,
-    /// What was told of it, as if it had a group of its own, which never shares a queue with another.
+    /// What was told of it, as if it had a group of its own, which never shares a queue with
+    /// another.
     pub(super) told: u16,
 }
 
@@ -26,7 +27,8 @@ pub(super) struct Claim {
 pub(super) const PLAIN: u64 = 40;
 
 impl Claim {
-    /// What a stream may claim. In the root its weight counts beside those of others; a group has that weight, and its streams go by their levels.
+    /// What a stream may claim. In the root its weight counts beside those of others; a group has
+    /// that weight, and its streams go by their levels.
     pub(super) fn of(stream: &Stream) -> Claim {
         let level = 10 * u64::from(8 - stream.level.min(7));
         let alone = stream.group == GroupId(0);

@@ -1,4 +1,5 @@
-//! Who puts its requests where: queues of processes and of writes that nobody waits for, and the groups that they are in.
+//! Who puts its requests where: queues of processes and of writes that nobody waits for, and the
+//! groups that they are in.
 
 use super::super::habits::Habits;
 use super::super::waiting::Waiting;
@@ -15,8 +16,9 @@ use crate::op::Op;
 use crate::stream::Class;
 use crate::units::Instant;
 
-/// Requests at most that join though their process, or its group, has its share of the places. In Linux such a request may take the first place of each word of the
-/// bitmap of places, which has four words.
+/// Requests at most that join though their process, or its group, has its share of the places. In
+/// Linux such a request may take the first place of each word of the bitmap of places, which has
+/// four words.
 pub(super) const OVER_SHARE: u64 = 4;
 
 /// Which queue an I/O is in, and whether its process had its share of the places when it joined.

@@ -7,7 +7,8 @@
 //!                   differ, when several groups are busy
 //! ```
 //!
-//! Facts of `bfq_better_to_idle`, `idling_boosts_thr_without_issues`, `idling_needed_for_service_guarantees`, `bfq_arm_slice_timer`.
+//! Facts of `bfq_better_to_idle`, `idling_boosts_thr_without_issues`,
+//! `idling_needed_for_service_guarantees`, `bfq_arm_slice_timer`.
 
 use super::Bfq;
 use super::claim::QueueKey;

@@ -68,8 +68,8 @@ impl Injection {
         self.lowered = now;
     }
 
-    /// A request took so long, and requests of others were served meanwhile, or not. `alone` tells that nothing else is on the drive, of which the most
-    /// that was ever there is `most`.
+    /// A request took so long, and requests of others were served meanwhile, or not. `alone` tells
+    /// that nothing else is on the drive, of which the most that was ever there is `most`.
     fn learn(&mut self, now: Instant, took: Duration, injected: bool, alone: bool, most: u32) {
         if let Some(base) = self.base.filter(|_| injected) {
             let harm = Duration(base.0 * 3 / 2);
@@ -124,7 +124,8 @@ impl Bfq {
         }
     }
 
-    /// The think time of a queue has become short, or long: as long as nothing was measured, the limit follows from that.
+    /// The think time of a queue has become short, or long: as long as nothing was measured, the
+    /// limit follows from that.
     pub(super) fn thinks_otherwise(&mut self, now: Instant, key: QueueKey) {
         let queue = self.queue_mut(key);
         let short = queue.habits.thinks_short;

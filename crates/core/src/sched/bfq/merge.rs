@@ -8,10 +8,12 @@
 //! together      a queue, at once; else after 600 ms, if waiting for them would not make the drive do more. They stay together
 //! ```
 //!
-//! Who was told a weight of its own stands for a group of its own, so it shares with none that has another one.
+//! Who was told a weight of its own stands for a group of its own, so it shares with none that has
+//! another one.
 //!
-//! What was known of a process is kept for the time when it parts, and its favour goes with it. Facts of `bfq_setup_cooperator`,
-//! `bfq_merge_bfqqs`, `bfq_split_bfqq`, `bfq_do_or_sched_stable_merge`.
+//! What was known of a process is kept for the time when it parts, and its favour goes with it.
+//! Facts of `bfq_setup_cooperator`, `bfq_merge_bfqqs`, `bfq_split_bfqq`,
+//! `bfq_do_or_sched_stable_merge`.
 
 use super::super::habits::Habits;
 use super::Bfq;
@@ -89,7 +91,8 @@ pub(super) struct Process {
 }
 
 impl Bfq {
-    /// Lets a process part whose queue had better be split, with its next request. Its queue from now on, and whether that is another.
+    /// Lets a process part whose queue had better be split, with its next request. Its queue from
+    /// now on, and whether that is another.
     pub(super) fn part(
         &mut self,
         now: Instant,
@@ -221,7 +224,8 @@ impl Bfq {
         same(key) == same(other) && free && self.may_share(other) && !self.is_old(now, other)
     }
 
-    /// Of the queues whose next request is near, the one at or behind this block, else the one before it.
+    /// Of the queues whose next request is near, the one at or behind this block, else the one
+    /// before it.
     fn next_near(&self, key: QueueKey, at: Pba) -> Option<QueueKey> {
         let claim = self.queue(key).claim;
         let least = QueueKey { place: 0, born: 0 };
@@ -242,7 +246,8 @@ impl Bfq {
             .map(|found| found.key)
     }
 
-    /// A process shares another queue from now on; its own has no other use, or other processes that follow with their next requests.
+    /// A process shares another queue from now on; its own has no other use, or other processes
+    /// that follow with their next requests.
     fn merge(
         &mut self,
         now: Instant,
@@ -293,7 +298,8 @@ impl Bfq {
         }
     }
 
-    /// A queue is new: it may have been created together with the one before it. The queue that its process shares at once, or its own.
+    /// A queue is new: it may have been created together with the one before it. The queue that its
+    /// process shares at once, or its own.
     pub(super) fn created_together(
         &mut self,
         now: Instant,

@@ -1,6 +1,8 @@
-//! Budget fair queueing: no client ruins another's latency, and who is waited for by a person is favoured.
+//! Budget fair queueing: no client ruins another's latency, and who is waited for by a person is
+//! favoured.
 //!
-//! Every process has a queue; writes that nobody waits for share one for each group and priority. Queues are served in turns:
+//! Every process has a queue; writes that nobody waits for share one for each group and priority.
+//! Queues are served in turns:
 //!
 //! ```text
 //! wf2q       who has the next turn: shares by weight, whatever the budgets
@@ -15,12 +17,16 @@
 //! totals     what is counted over all queues
 //! ```
 //!
-//! What is shared with `cfq` lies beside this folder: which request of a queue goes next (`waiting.rs`), what is known of a process (`habits.rs`), whether the drive has a
-//! queue (`queueing.rs`). Facts are those of `block/bfq-iosched.c`, Linux 6.12, with its constants, restated. A process is a stream; streams never end. Differently from there: one that
-//! asks for less than 16 KiB while it is waited for is served at once (Linux holds that back until the drive is asked again, which is at once, too);
-//! nothing is known of requests for metadata; a group is charged once a turn (`wf2q.rs`); of those that may be injected, the one that has been busy longest
-//! comes first; there is one actuator. O(log n) in queues for each I/O, but for a search for what may be injected, which looks at those that are
-//! busy until it finds one; nothing is allocated once there are as many queues as there get.
+//! What is shared with `cfq` lies beside this folder: which request of a queue goes next
+//! (`waiting.rs`), what is known of a process (`habits.rs`), whether the drive has a queue
+//! (`queueing.rs`). Facts are those of `block/bfq-iosched.c`, Linux 6.12, with its constants,
+//! restated. A process is a stream; streams never end. Differently from there: one that asks for
+//! less than 16 KiB while it is waited for is served at once (Linux holds that back until the drive
+//! is asked again, which is at once, too); nothing is known of requests for metadata; a group is
+//! charged once a turn (`wf2q.rs`); of those that may be injected, the one that has been busy
+//! longest comes first; there is one actuator. O(log n) in queues for each I/O, but for a search
+//! for what may be injected, which looks at those that are busy until it finds one; nothing is
+//! allocated once there are as many queues as there get.
 
 mod burst;
 mod card;
@@ -99,7 +105,8 @@ struct Bfq {
     /// A smoothed count of turns.
     assigned: u64,
     in_drive: u32,
-    /// Where the last request ended that went to the drive, and the last one of the queue that is served.
+    /// Where the last request ended that went to the drive, and the last one of the queue that is
+    /// served.
     last_end: Pba,
     served_end: Pba,
     /// The queue that was answered last, if it is one process's.

@@ -1,4 +1,5 @@
-//! What is known of one queue: the requests of a process, of several that were merged, or of writes that nobody waits for.
+//! What is known of one queue: the requests of a process, of several that were merged, or of writes
+//! that nobody waits for.
 
 use super::super::habits::Habits;
 use super::super::waiting::Waiting;

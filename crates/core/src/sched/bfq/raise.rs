@@ -9,8 +9,9 @@
 //!                  from each batch on
 //! ```
 //!
-//! Only processes of which nobody has said anything (weight 40) are favoured; and not those that came with many others at once. Facts of
-//! `bfq_update_bfqq_wr_on_rq_arrival`, `bfq_update_wr_data`, `bfq_bfqq_softrt_next_start`.
+//! Only processes of which nobody has said anything (weight 40) are favoured; and not those that
+//! came with many others at once. Facts of `bfq_update_bfqq_wr_on_rq_arrival`,
+//! `bfq_update_wr_data`, `bfq_bfqq_softrt_next_start`.
 
 use super::Bfq;
 use super::claim::{PLAIN, QueueKey};
@@ -30,7 +31,8 @@ const INTERACTIVE_BLOCKS: u64 = 120_000;
 pub(super) const IDLE: Duration = Duration::from_ms(2_000);
 /// Writes that nobody waits for are favoured if they come after so long.
 const ASYNC_GAP: Duration = Duration::from_ms(500);
-/// Linux counts in ticks, of which four are added here: of a millisecond each, as at 1,000 a second.
+/// Linux counts in ticks, of which four are added here: of a millisecond each, as at 1,000 a
+/// second.
 const TICKS: Duration = Duration::from_ms(4);
 
 /// The favour of a queue.
@@ -94,7 +96,8 @@ impl Raise {
         (self.factor, self.lasts, self.began) = (1, Duration::ZERO, now);
     }
 
-    /// One that is soft real-time no longer is: interactive again, if it was and that lasts, else without favour.
+    /// One that is soft real-time no longer is: interactive again, if it was and that lasts, else
+    /// without favour.
     fn end_soft(&mut self, now: Instant, length: Duration) {
         match self.interactive_since {
             Some(since) if now <= since + length => {
@@ -116,7 +119,8 @@ impl Raise {
         };
     }
 
-    /// Its favour, as a process takes it along to another queue or comes back with it, if it still lasts.
+    /// Its favour, as a process takes it along to another queue or comes back with it, if it still
+    /// lasts.
     pub(super) fn still(mut self, now: Instant, in_burst: bool, length: Duration) -> Raise {
         if self.is_raised() && (in_burst || now > self.began + self.lasts) {
             match self.is_soft() && !in_burst {
@@ -129,7 +133,8 @@ impl Raise {
 }
 
 impl Bfq {
-    /// Whether a queue that gets its first request now would be soft real-time, and whether it would be interactive.
+    /// Whether a queue that gets its first request now would be soft real-time, and whether it
+    /// would be interactive.
     pub(super) fn character(&self, now: Instant, key: QueueKey) -> (bool, bool) {
         let queue = self.queue(key);
         let plain = !queue.in_burst && queue.claim.weight == PLAIN;
@@ -221,7 +226,8 @@ impl Bfq {
         }
     }
 
-    /// The turn of a queue ends: from when on it is soft real-time follows from what it got since it began to have requests.
+    /// The turn of a queue ends: from when on it is soft real-time follows from what it got since
+    /// it began to have requests.
     pub(super) fn turn_says(&mut self, now: Instant, key: QueueKey) {
         let queue = self.queue_mut(key);
         if !queue.raise.is_raised() {

@@ -1,7 +1,8 @@
 //! How fast the drive is at best.
 //!
-//! The peak rate is estimated over intervals of about a second of steady, sequential dispatch. From it follow how much a turn may take at most
-//! (`M`, what the drive moves in one turn at peak rate) and for how long an interactive process is favoured (less on a fast drive). Facts of
+//! The peak rate is estimated over intervals of about a second of steady, sequential dispatch. From
+//! it follow how much a turn may take at most (`M`, what the drive moves in one turn at peak rate)
+//! and for how long an interactive process is favoured (less on a fast drive). Facts of
 //! `bfq_update_peak_rate`.
 
 use super::super::habits::is_seek;
@@ -241,7 +242,8 @@ mod tests {
         assert!(!unmoved(100_001, 14, 256), "18 blocks a microsecond");
     }
 
-    /// An interval of so many requests, so many of them in a row, that moved so much in so many milliseconds; the peak rate before and after, in blocks a second.
+    /// An interval of so many requests, so many of them in a row, that moved so much in so many
+    /// milliseconds; the peak rate before and after, in blocks a second.
     fn closed(samples: u64, sequential: u64, ms: u64, blocks: u64) -> (u64, u64) {
         let mut rate = Rate::new(true);
         (rate.samples, rate.sequential, rate.blocks) = (samples, sequential, blocks);
@@ -255,7 +257,8 @@ mod tests {
         (before, a_second(rate.peak))
     }
 
-    /// F12: at least 32 requests, at least 300 ms, three quarters of them in a row unless it was faster; it moves by a tenth to a half.
+    /// F12: at least 32 requests, at least 300 ms, three quarters of them in a row unless it was
+    /// faster; it moves by a tenth to a half.
     #[test]
     fn an_interval_counts_by_its_requests_its_time_and_how_much_was_in_a_row() {
         let still = |samples, sequential, ms, blocks| {
@@ -266,7 +269,8 @@ mod tests {
         assert!(!still(32, 32, 400, 100_000));
         assert!(still(32, 32, 299, 100_000), "299 ms");
         assert!(!still(32, 32, 300, 100_000));
-        // 142,416 blocks a second are two thirds of the reference. Below that, 24 of 32 have to be in a row; above, none.
+        // 142,416 blocks a second are two thirds of the reference. Below that, 24 of 32 have to be
+        // in a row; above, none.
         assert!(still(32, 23, 1_000, 142_000));
         assert!(!still(32, 24, 1_000, 142_000));
         assert!(!still(32, 0, 1_000, 143_000));

@@ -1,4 +1,5 @@
-//! Totals over all queues, each kept by one rule: what a queue counts for follows from its state, and the difference is counted.
+//! Totals over all queues, each kept by one rule: what a queue counts for follows from its state,
+//! and the difference is counted.
 
 use super::Bfq;
 use super::claim::QueueKey;

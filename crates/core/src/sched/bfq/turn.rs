@@ -11,9 +11,11 @@
 //! another must go first                 as before
 //! ```
 //!
-//! The budget is charged by blocks, so that who reads in a row is not punished for being quick; but who is slow, or whose time was up with a third of the
-//! budget left, is charged by time: so queues that seek share the time of the drive, the others its rate. Facts of `bfq_bfqq_expire`,
-//! `__bfq_bfqq_recalc_budget`, `bfq_bfqq_charge_time`, `bfq_bfqq_handle_idle_busy_switch`, `bfq_select_queue`.
+//! The budget is charged by blocks, so that who reads in a row is not punished for being quick; but
+//! who is slow, or whose time was up with a third of the budget left, is charged by time: so queues
+//! that seek share the time of the drive, the others its rate. Facts of `bfq_bfqq_expire`,
+//! `__bfq_bfqq_recalc_budget`, `bfq_bfqq_charge_time`, `bfq_bfqq_handle_idle_busy_switch`,
+//! `bfq_select_queue`.
 
 use super::super::waiting::Stop;
 use super::Bfq;
@@ -100,8 +102,9 @@ impl Bfq {
         self.fair.serve(entity, blocks);
     }
 
-    /// The queue of which a request goes next; none if there is none, or the drive waits. `rests` tells that the drive has nothing at all: what was
-    /// started and is not there waits for a place that only others may free.
+    /// The queue of which a request goes next; none if there is none, or the drive waits. `rests`
+    /// tells that the drive has nothing at all: what was started and is not there waits for a place
+    /// that only others may free.
     pub(super) fn select(&mut self, now: Instant, rests: bool) -> Option<QueueKey> {
         if let Some(key) = self.in_service {
             let waits = self.queue(key).waiting.is_empty() && self.better_to_idle(key);

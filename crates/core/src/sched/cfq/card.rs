@@ -1,7 +1,9 @@
 //! What can be set of `cfq`, and what it counts.
 //!
-//! Of what `claims` tell it goes by classes, levels, groups and their weights; a stream of no group of which a weight is told is a group by itself. Queues of
-//! processes that read side by side stay two, which Linux makes one; and nobody is passed over for ever, which Linux does not promise (`trees.rs`, `mod.rs`).
+//! Of what `claims` tell it goes by classes, levels, groups and their weights; a stream of no group
+//! of which a weight is told is a group by itself. Queues of processes that read side by side stay
+//! two, which Linux makes one; and nobody is passed over for ever, which Linux does not promise
+//! (`trees.rs`, `mod.rs`).
 
 use super::super::waiting::{self, Reach};
 use super::Cfq;

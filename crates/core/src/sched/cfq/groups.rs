@@ -8,10 +8,12 @@
 //!                 that has nothing loses its place
 //! ```
 //!
-//! All streams that are in no group are one, the root, which weighs twice as much as a group of which nothing is said. Only groups have weights: a
-//! stream of the root of which one is told is a group by itself. Each group has trees, averages and queues of writes of its own (`trees`).
-//! Facts of `cfq_group_served`, `cfq_group_notify_queue_add`, `cfq_choose_cfqg`, `cfq_should_wait_busy`. Differently from there groups have no groups in them,
-//! another weight counts at once, and how soon a group is back is told by its only queue. O(log n) in groups for each slice.
+//! All streams that are in no group are one, the root, which weighs twice as much as a group of
+//! which nothing is said. Only groups have weights: a stream of the root of which one is told is a
+//! group by itself. Each group has trees, averages and queues of writes of its own (`trees`). Facts
+//! of `cfq_group_served`, `cfq_group_notify_queue_add`, `cfq_choose_cfqg`, `cfq_should_wait_busy`.
+//! Differently from there groups have no groups in them, another weight counts at once, and how
+//! soon a group is back is told by its only queue. O(log n) in groups for each slice.
 
 use super::trees::{Due, TREES, Tree};
 use crate::ids::{GroupId, StreamId};
@@ -198,7 +200,8 @@ impl Groups {
         self.all[group].busy == 1 && self.line.len() > 1
     }
 
-    /// What of a group was being served goes on when it has the drive again, for as long as it was to.
+    /// What of a group was being served goes on when it has the drive again, for as long as it was
+    /// to.
     pub(super) fn keep(&mut self, group: usize, now: Instant, what: (Class, Tree), until: Instant) {
         let left = Duration(until.0.saturating_sub(now.0));
         self.all[group].kept = Some((what, left)).filter(|_| left > Duration::ZERO);

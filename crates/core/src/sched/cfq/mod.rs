@@ -1,4 +1,5 @@
-//! Complete fairness by time: each process has the drive for a while, in turns, as Linux's CFQ gave it.
+//! Complete fairness by time: each process has the drive for a while, in turns, as Linux's CFQ gave
+//! it.
 //!
 //! ```text
 //! group         the one with the least virtual time; time is shared by weight ([`groups`])
@@ -10,12 +11,16 @@
 //! idling        when it has nothing, the drive waits 8 ms for its next request; of those that seek, only for the last one of their tree or group
 //! ```
 //!
-//! Within a queue requests go by block, and once a slice the oldest, if it is late ([`waiting`](super::waiting)). At most `quantum` requests of one queue are on the
-//! drive while others wait. Writes that nobody waits for get none as long as something is waited for on the drive, and then few at first.
-//! Facts of `block/cfq-iosched.c`, Linux 4.7. Left out: queues of processes that read side by side and become one; each of them takes the drive from the other
-//! while it waits, as there before they become one. Differently from there, who comes while a queue is served that has nothing and is not waited for
-//! does not go to the front: there, where the drive is full, those whose answers came last go before all others for ever; and nobody is passed
-//! over for more than a second (`trees`). O(log n) for each I/O; nothing is allocated once there are as many queues as there get.
+//! Within a queue requests go by block, and once a slice the oldest, if it is late
+//! ([`waiting`](super::waiting)). At most `quantum` requests of one queue are on the drive while
+//! others wait. Writes that nobody waits for get none as long as something is waited for on the
+//! drive, and then few at first. Facts of `block/cfq-iosched.c`, Linux 4.7. Left out: queues of
+//! processes that read side by side and become one; each of them takes the drive from the other
+//! while it waits, as there before they become one. Differently from there, who comes while a queue
+//! is served that has nothing and is not waited for does not go to the front: there, where the
+//! drive is full, those whose answers came last go before all others for ever; and nobody is passed
+//! over for more than a second (`trees`). O(log n) for each I/O; nothing is allocated once there
+//! are as many queues as there get.
 
 mod card;
 mod groups;
@@ -43,7 +48,8 @@ pub(super) use card::SPEC;
 
 /// A queue is seeky if more than so many of its last 32 requests are seeks.
 const SEEKS: u32 = 4;
-/// A request that begins no farther than this from the end of the last one is served instead of waiting for the process whose turn it is.
+/// A request that begins no farther than this from the end of the last one is served instead of
+/// waiting for the process whose turn it is.
 const CLOSE: Blocks = Blocks(8_192);
 /// A process that once had so many requests waiting at a time is waited for though it seeks.
 const DEEP: usize = 4;
@@ -84,7 +90,8 @@ struct Slice {
     end: Option<Instant>,
     length: Duration,
     dispatched: u64,
-    /// Its time is over, and the drive waits for one more request, so that its group has work when it ends.
+    /// Its time is over, and the drive waits for one more request, so that its group has work when
+    /// it ends.
     waits_for_more: bool,
 }
 
@@ -210,7 +217,8 @@ impl Cfq {
         home
     }
 
-    /// Whether a stream that is in this group keeps its queue. In another group it gets another one; what is left in the old one is served there.
+    /// Whether a stream that is in this group keeps its queue. In another group it gets another
+    /// one; what is left in the old one is served there.
     fn stays(&mut self, at: usize, group: usize) -> bool {
         if self.queues[at].group == group {
             return true;
@@ -269,7 +277,8 @@ impl Cfq {
         }
     }
 
-    /// Where nobody is waited for and the drive has a queue, slices have no length: groups are charged by requests.
+    /// Where nobody is waited for and the drive has a queue, slices have no length: groups are
+    /// charged by requests.
     fn counts_requests(&self) -> bool {
         self.set.slice_idle == Duration::ZERO && self.queueing.queues()
     }
@@ -362,7 +371,8 @@ impl Cfq {
             .keep(group, now, self.serving, self.serving_until);
     }
 
-    /// Whether the drive waits for the only queue of its group though it would not wait for it otherwise.
+    /// Whether the drive waits for the only queue of its group though it would not wait for it
+    /// otherwise.
     fn idles_for_group(&self, at: usize) -> bool {
         let queue = &self.queues[at];
         let idle = self.set.group_idle;
@@ -429,7 +439,8 @@ impl Cfq {
         Some(next)
     }
 
-    /// Whether the queue that is served has a request to go next, or the drive waits for one; none if its slice is over.
+    /// Whether the queue that is served has a request to go next, or the drive waits for one; none
+    /// if its slice is over.
     fn goes_on(&mut self, now: Instant, slice: &Slice, rests: bool) -> Option<bool> {
         let queue = &self.queues[slice.queue];
         let empty = queue.waiting.is_empty();
@@ -664,7 +675,8 @@ impl Scheduler for Cfq {
         if self.arrivals.is_empty() {
             return Next::Empty;
         }
-        // The drive has nothing: what was started and is not there waits for a place that only others may free.
+        // The drive has nothing: what was started and is not there waits for a place that only
+        // others may free.
         let rests = view.in_flight == 0;
         match self.select(now, rests) {
             Some(at) if rests || self.may_dispatch(now, at) => Next::Start(self.start(now, at)),

@@ -1,12 +1,14 @@
 //! Which queue of a group goes next: which class, which tree of it, which queue of that.
 //!
-//! Queues of a tree stand by when they are due: when they came there, later the smaller their slices are and the more others there are, sooner by what
-//! a slice that was stopped had left. Who goes before the one that is served is to be the next one of its tree. Facts of `cfq_service_tree_add`,
-//! `cfq_choose_wl_type`, `choose_wl_class_and_type`.
+//! Queues of a tree stand by when they are due: when they came there, later the smaller their
+//! slices are and the more others there are, sooner by what a slice that was stopped had left. Who
+//! goes before the one that is served is to be the next one of its tree. Facts of
+//! `cfq_service_tree_add`, `cfq_choose_wl_type`, `choose_wl_class_and_type`.
 //!
-//! Differently from there, nobody is passed over for ever: who goes to the front goes a second before the first one, as there, but never more than a second back from now.
-//! There, the front is a second before the first one however long that has been due, so two who ask in turns keep all others of their tree
-//! away. A queue that has been due for a second is passed by nobody.
+//! Differently from there, nobody is passed over for ever: who goes to the front goes a second
+//! before the first one, as there, but never more than a second back from now. There, the front is
+//! a second before the first one however long that has been due, so two who ask in turns keep all
+//! others of their tree away. A queue that has been due for a second is passed by nobody.
 
 use super::Cfq;
 use super::scaled;

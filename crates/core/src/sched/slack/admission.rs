@@ -1,16 +1,18 @@
 //! What can be promised, said before anything runs.
 //!
-//! Random reads of 4 KiB and of 128 KiB are tried in turns on a fresh drive of the same kind. A target is kept in 99 of 100 cases only if so much fits in it, as
-//! 99 of 100 take:
+//! Random reads of 4 KiB and of 128 KiB are tried in turns on a fresh drive of the same kind. A
+//! target is kept in 99 of 100 cases only if so much fits in it, as 99 of 100 take:
 //!
 //! ```text
 //! its own request, and one of each stream with a target that is not longer: all may ask at once, and the first deadline is served first
 //! one command of 128 KiB of another, since it cannot be interrupted (`admission = beside`; of `alone` it is left out)
 //! ```
 //!
-//! That is the condition of Jeffay, Stanat and Martel ("On non-preemptive scheduling of periodic and sporadic tasks", RTSS 1991) for requests that do not come
-//! again before they are answered; how often they come is what budgets are for. What is not known before is what is asked for: longer commands of others, or
-//! requests of more than 4 KiB, may still break a target that was admitted.
+//! That is the condition of Jeffay, Stanat and Martel ("On non-preemptive scheduling of periodic
+//! and sporadic tasks", RTSS 1991) for requests that do not come again before they are answered;
+//! how often they come is what budgets are for. What is not known before is what is asked for:
+//! longer commands of others, or requests of more than 4 KiB, may still break a target that was
+//! admitted.
 
 use std::collections::BTreeSet;
 
@@ -68,7 +70,8 @@ impl Known {
         Estimate::of(&self.long)
     }
 
-    /// What so many random reads of 4 KiB take, one after the other, and one of 128 KiB before them or not, in 99 of 100 cases.
+    /// What so many random reads of 4 KiB take, one after the other, and one of 128 KiB before them
+    /// or not, in 99 of 100 cases.
     fn needed(&mut self, pages: usize, beside: bool) -> Duration {
         let rng = &mut self.rng;
         let mut draw = |times: &[Duration]| times[rng.below(times.len() as u64) as usize];

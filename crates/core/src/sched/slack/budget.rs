@@ -1,7 +1,9 @@
-//! How much of the drive's time a stream may have while others want it: a part, of which it may save some.
+//! How much of the drive's time a stream may have while others want it: a part, of which it may
+//! save some.
 //!
-//! What others have adds the part of it, what the stream has takes the rest away. So whoever has exactly its part stays where it is, and nobody says how much a
-//! drive can do. What nobody else wanted costs nothing.
+//! What others have adds the part of it, what the stream has takes the rest away. So whoever has
+//! exactly its part stays where it is, and nobody says how much a drive can do. What nobody else
+//! wanted costs nothing.
 
 use crate::units::Duration;
 
@@ -17,7 +19,8 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Its part from now on, and the time that it saves at most, or owes; at the beginning all of it is there.
+    /// Its part from now on, and the time that it saves at most, or owes; at the beginning all of
+    /// it is there.
     pub(super) fn set(&mut self, part: u64, most: Duration) {
         let new = self.most == 0;
         self.part = part as i64;

@@ -1,7 +1,10 @@
-//! How many commands of others may be on the drive, so that one with a target is still answered within it there.
+//! How many commands of others may be on the drive, so that one with a target is still answered
+//! within it there.
 //!
-//! A drive with a queue of its own serves what it has in its own order, or all at once: what another command in the way costs is not known before, only what
-//! it cost. So the number follows what targets took from going to the drive to the answer, as `blk-iolatency` and `kyber` of Linux do it:
+//! A drive with a queue of its own serves what it has in its own order, or all at once: what
+//! another command in the way costs is not known before, only what it cost. So the number follows
+//! what targets took from going to the drive to the answer, as `blk-iolatency` and `kyber` of Linux
+//! do it:
 //!
 //! ```text
 //! half          of what there was, as soon as one took longer than its target
@@ -27,7 +30,8 @@ pub(super) struct Depth {
     patience: u32,
     /// What began before was sent under another bound.
     since: Instant,
-    /// The most that there were of others, and whether no answer took more than three quarters of its target, of so many answers.
+    /// The most that there were of others, and whether no answer took more than three quarters of
+    /// its target, of so many answers.
     most: u32,
     short: bool,
     answers: u32,

@@ -1,8 +1,9 @@
 //! Latency targets of some streams; the others have all the time that these leave.
 //!
-//! A stream with a target is answered within it. What is left of a target is *slack*, and belongs to the others, who get most of the drive if they have it in
-//! a row (Lehoczky and Ramos-Thuel, "An optimal algorithm for scheduling soft-aperiodic tasks in fixed-priority preemptive systems", RTSS 1992; here a
-//! command is not interrupted, so its time is reckoned before it begins).
+//! A stream with a target is answered within it. What is left of a target is *slack*, and belongs
+//! to the others, who get most of the drive if they have it in a row (Lehoczky and Ramos-Thuel, "An
+//! optimal algorithm for scheduling soft-aperiodic tasks in fixed-priority preemptive systems",
+//! RTSS 1992; here a command is not interrupted, so its time is reckoned before it begins).
 //!
 //! ```text
 //! at once       a stream that has had less than `prompt_percent` of the drive's time while others wanted it ([`budget`]) is next, and on a disk its next
@@ -19,11 +20,14 @@
 //! on the drive  of others there are no more commands at a time than let targets be kept there ([`depth`])
 //! ```
 //!
-//! What cannot be kept is refused when the scheduler is built, with what can ([`admission`]). Beyond that it loses: where others ask for commands that are longer
-//! than those it has seen of them; where a stream without think time takes its part (others lose what it takes, and a way back after each time, of which a short target
-//! makes many); where a drive with a volatile cache answers writes of others before it has carried them out, and then does, whoever asks; and where nothing turns,
-//! since a reader in a row is not waited for there, so that weights are only kept by who always has requests waiting.
-//! O(log n) for each I/O, and a look at each stream with a target; nothing is allocated once there are as many streams as there get.
+//! What cannot be kept is refused when the scheduler is built, with what can ([`admission`]).
+//! Beyond that it loses: where others ask for commands that are longer than those it has seen of
+//! them; where a stream without think time takes its part (others lose what it takes, and a way
+//! back after each time, of which a short target makes many); where a drive with a volatile cache
+//! answers writes of others before it has carried them out, and then does, whoever asks; and where
+//! nothing turns, since a reader in a row is not waited for there, so that weights are only kept by
+//! who always has requests waiting. O(log n) for each I/O, and a look at each stream with a target;
+//! nothing is allocated once there are as many streams as there get.
 
 mod admission;
 mod budget;
@@ -102,7 +106,8 @@ impl Party {
     }
 }
 
-/// An I/O: whose it is, when it went to the drive, what the drive had given then, and whether it went on there where the last one had ended.
+/// An I/O: whose it is, when it went to the drive, what the drive had given then, and whether it
+/// went on there where the last one had ended.
 #[derive(Clone, Copy, Debug, Default)]
 struct Home {
     at: usize,
@@ -135,7 +140,8 @@ struct Due {
     count: u64,
 }
 
-/// The drive rests for the next request of this party: since when others would have gone, and until when.
+/// The drive rests for the next request of this party: since when others would have gone, and until
+/// when.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     at: usize,
@@ -159,7 +165,8 @@ struct Slack {
     prompt_percent: u64,
     most_percent: u64,
     rotational: bool,
-    /// What requests take of whom nothing is known yet: of streams with a target, and of others, of whom whatever is served tells something.
+    /// What requests take of whom nothing is known yet: of streams with a target, and of others, of
+    /// whom whatever is served tells something.
     page: Estimate,
     long: Estimate,
 
@@ -306,7 +313,8 @@ impl Slack {
         }
     }
 
-    /// Lists what must end when: of each stream with a target the oldest request, and all of them by the deadline of the last.
+    /// Lists what must end when: of each stream with a target the oldest request, and all of them
+    /// by the deadline of the last.
     fn list_due(&mut self) {
         self.due.clear();
         for at in &self.targeted {
@@ -366,7 +374,8 @@ impl Slack {
         there < self.depth.allowed(now)
     }
 
-    /// Whose turn it is, but for those that must start. `stays` tells that a turn may go on with what is on the drive.
+    /// Whose turn it is, but for those that must start. `stays` tells that a turn may go on with
+    /// what is on the drive.
     fn choose(&mut self, stays: bool) -> Choice {
         let at_once = |due: &&Due| {
             let target = &self.parties[due.at].target;
@@ -386,8 +395,9 @@ impl Slack {
         Choice::Start(other.expect("a request waits"))
     }
 
-    /// Whether a turn is that of one who reads in a row and will ask again when it is answered: a drive that holds several commands is not given those of others
-    /// meanwhile, or heads would go to and fro.
+    /// Whether a turn is that of one who reads in a row and will ask again when it is answered: a
+    /// drive that holds several commands is not given those of others meanwhile, or heads would go
+    /// to and fro.
     fn goes_on_alone(&self) -> bool {
         self.current.is_some_and(|(at, until)| {
             let party = &self.parties[at];
@@ -403,7 +413,8 @@ impl Slack {
         self.rotational && self.idle > Duration::ZERO
     }
 
-    /// Of the others, who has the drive: as before until its quantum is over, then who has had least.
+    /// Of the others, who has the drive: as before until its quantum is over, then who has had
+    /// least.
     fn other(&mut self) -> Option<usize> {
         let goes_on = self.current.filter(|(at, until)| {
             let party = &self.parties[*at];
@@ -451,7 +462,8 @@ impl Slack {
         stop.id
     }
 
-    /// One with a target goes between: a turn that is half over ends, as there is a way back anyway. Who had less comes again the sooner.
+    /// One with a target goes between: a turn that is half over ends, as there is a way back
+    /// anyway. Who had less comes again the sooner.
     fn cut_short(&mut self) {
         let half = |(at, until): &(usize, u64)| {
             let party = &self.parties[*at];

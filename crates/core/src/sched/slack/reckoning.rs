@@ -1,4 +1,5 @@
-//! What commands take, as far as those that were served tell it, and how much of the drive's time each had.
+//! What commands take, as far as those that were served tell it, and how much of the drive's time
+//! each had.
 //!
 //! ```text
 //! takes         its mean, and how far one is from it on average, both smoothed, as TCP reckons with round trips (Jacobson, SIGCOMM 1988)

@@ -51,7 +51,8 @@ fn knows(bench: &mut Bench<Slack>, ms: u64, off_ms: u64) {
     }
 }
 
-/// Serves so many requests, each in 10 ms and followed by another of its stream; whose they were, and after how many milliseconds each was answered.
+/// Serves so many requests, each in 10 ms and followed by another of its stream; whose they were,
+/// and after how many milliseconds each was answered.
 fn answered(bench: &mut Bench<Slack>, count: usize) -> Vec<(u32, u64)> {
     let mut answers = Vec::new();
     while answers.len() < count {
@@ -158,7 +159,8 @@ fn who_has_had_less_than_its_part_is_next_and_then_waits_until_it_must_start() {
     let first = bench.read(0, 50, 8);
     knows(&mut bench, 20, 0);
     bench.serve(first, 20);
-    // 50 ms may be saved, what others have in 100 ms; 20 ms of its own cost 10: five times, and it is gone.
+    // 50 ms may be saved, what others have in 100 ms; 20 ms of its own cost 10: five times, and it
+    // is gone.
     for _ in 0..4 {
         let next = bench.read(0, 50, 8);
         bench.serve(next, 20);
@@ -166,7 +168,8 @@ fn who_has_had_less_than_its_part_is_next_and_then_waits_until_it_must_start() {
     assert_eq!((bench.own.deferred, saved(&bench, 1).0), (0, false));
     let late = bench.read(0, 50, 8);
     assert_eq!(bench.own.deferred, 1);
-    // It came at 100 ms, and must start at 180 ms. That others have their time meanwhile does not bring it forward.
+    // It came at 100 ms, and must start at 180 ms. That others have their time meanwhile does not
+    // bring it forward.
     for step in 0..4 {
         bench.serve(step, 20);
     }
@@ -234,7 +237,8 @@ fn parts_are_divided_by_weight_and_no_stream_with_a_target_spoils_anothers() {
     };
     assert_eq!(part(&bench, 0), (2_000, 3_000));
     assert_eq!(part(&bench, 2), (4_000, 6_000));
-    // The first one asks for eight at a time, and misses its target as it asks for too much; the other one keeps its own.
+    // The first one asks for eight at a time, and misses its target as it asks for too much; the
+    // other one keeps its own.
     knows(&mut bench, 10, 0);
     answered(&mut bench, 200);
     let answers = answered(&mut bench, 400);
@@ -264,7 +268,8 @@ fn the_others_share_by_time_and_weight_a_quantum_each_in_turns() {
     assert_eq!(streams[..12], [1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2]);
 }
 
-/// Who has one request at a time has none there when its turn is over, so a turn is the longer the higher the weight.
+/// Who has one request at a time has none there when its turn is over, so a turn is the longer the
+/// higher the weight.
 #[test]
 fn weights_hold_for_who_asks_one_at_a_time() {
     let mut bench = bench("0=1000");
@@ -468,7 +473,8 @@ fn a_target_that_is_waited_for_pays_for_it() {
 #[test]
 fn who_has_had_its_part_of_the_time_waits_like_the_others() {
     let mut bench = Bench::of(built("0=40", 0, 10, "alone").unwrap());
-    // Both ask for everything: eight requests of 10 ms each at a time, of which the last would wait for 80 ms.
+    // Both ask for everything: eight requests of 10 ms each at a time, of which the last would wait
+    // for 80 ms.
     for step in 0..8 {
         bench.read(0, step * 8, 8);
         bench.read(1, 1_000_000 + step * 8, 8);
@@ -631,7 +637,8 @@ fn whether_a_request_is_served_at_once_is_decided_when_its_turn_begins() {
     let late = bench.read(0, 50, 8);
     bench.serve(0, 20);
     bench.serve(1, 20);
-    // There is time left again, and another one comes; both must be over in time, and begin at 180 ms.
+    // There is time left again, and another one comes; both must be over in time, and begin at 180
+    // ms.
     let another = bench.read(0, 50, 8);
     assert!(saved(&bench, 1).0);
     bench.serve(2, 20);

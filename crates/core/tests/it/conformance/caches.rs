@@ -1,4 +1,5 @@
-//! Write caches: what a drive says that a power cut would lose, and what flushes and forced writes leave of it.
+//! Write caches: what a drive says that a power cut would lose, and what flushes and forced writes
+//! leave of it.
 
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
 use nearslot_core::contract::{Blueprint, Drive, Placement};
@@ -68,7 +69,8 @@ impl Bench {
     }
 }
 
-/// Random commands with pauses; `each` sees the drive after each, which was the last one, and where it went.
+/// Random commands with pauses; `each` sees the drive after each, which was the last one, and where
+/// it went.
 fn work(bench: &mut Bench, seed: u64, mut each: impl FnMut(&mut Bench, Op, bool, u64, u64)) {
     let mut rng = Rng::stream(seed, "caches");
     for _ in 0..1_500 {

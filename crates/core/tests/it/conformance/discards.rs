@@ -1,5 +1,5 @@
-//! Discards that wait behind a write are answered when it is done, however many they are: the stack may not go one call
-//! deeper for each.
+//! Discards that wait behind a write are answered when it is done, however many they are: the stack
+//! may not go one call deeper for each.
 
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
 use nearslot_core::contract::{Placement, Scheduler};

@@ -1,4 +1,5 @@
-//! What goes wrong on drives: the same for the same question, whatever was asked before; and what it costs, written out.
+//! What goes wrong on drives: the same for the same question, whatever was asked before; and what
+//! it costs, written out.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -159,7 +160,8 @@ fn what_happens_is_within_what_was_asked_for() {
             assert!(len == 7 || len == 1 && run.from == Instant::ZERO, "{run:?}");
         }
     }
-    // A tenth of the writes each, but that single blocks are not torn; the first number counts all that are well, too.
+    // A tenth of the writes each, but that single blocks are not torn; the first number counts all
+    // that are well, too.
     for (name, count) in ["astray", "lost", "torn"].into_iter().zip(&fates[1..]) {
         assert!(
             (100..200).contains(count),
@@ -413,7 +415,8 @@ fn a_time_out_within_the_service_is_counted() {
     }
 }
 
-/// Every sector is rotten in one place of a cell and cannot be read in another one; what a write has put there that failed is well.
+/// Every sector is rotten in one place of a cell and cannot be read in another one; what a write
+/// has put there that failed is well.
 #[test]
 fn what_a_write_has_left_that_failed_is_as_good_as_any() {
     let word = "injected:rot_per_tib=16777216:latent_per_tib=16777216:latent_mend=false:tries_ms=0:timeout_share=0.5:\
@@ -470,7 +473,8 @@ fn a_healthy_drive_is_left_as_it_is() {
     assert_eq!(std::ptr::from_ref(&*same).cast::<()>(), address);
 }
 
-/// A thousand seconds, a million times as long, are thirty years: clocks would be at their end after some commands.
+/// A thousand seconds, a million times as long, are thirty years: clocks would be at their end
+/// after some commands.
 #[test]
 fn a_slow_drive_takes_no_more_than_a_year_longer() {
     let mut drive = flat_of("1e9", "injected:slow_factor=1000000");
@@ -486,8 +490,8 @@ fn a_slow_drive_takes_no_more_than_a_year_longer() {
     assert_eq!(ms, 1e6 + year_ms);
 }
 
-/// Drives that serve several commands at a time give each a share of the time as long as the next one comes at once: also where
-/// the one before was told later than it ended.
+/// Drives that serve several commands at a time give each a share of the time as long as the next
+/// one comes at once: also where the one before was told later than it ended.
 #[test]
 fn a_slow_drive_serves_many_at_a_time_as_before() {
     let capped = "kind = 'capped'\ncapacity_blocks = 100_000\nlatency_ms = 3.2\nio_kib_max = 256\n\
@@ -555,7 +559,8 @@ fn a_slow_volume_is_still_limited_as_before() {
     assert!((rate("injected:slow_factor=100") - 40.0).abs() < 1.0);
 }
 
-/// Chance is drawn for each command anew, however long before the faults begin that have an instant of their own.
+/// Chance is drawn for each command anew, however long before the faults begin that have an instant
+/// of their own.
 #[test]
 fn at_the_outset_there_is_only_what_has_no_instant_of_its_own() {
     let (drive, seek) = (DriveId(0), Command::seek(Pba(8)));
@@ -713,7 +718,8 @@ fn what_is_to_go_wrong_on_a_drive_that_is_gone_is_refused_with_what_is_allowed()
     }
 }
 
-/// What eight reads that come together end as, and when, in order: the number of each, microseconds, whether it failed.
+/// What eight reads that come together end as, and when, in order: the number of each,
+/// microseconds, whether it failed.
 fn ends_of_eight(word: &str) -> Vec<(u32, u64, Option<Failure>)> {
     let mut drive = drive_of(SSD.to_owned(), word);
     for io in 0..8 {

@@ -1,6 +1,7 @@
 //! What every part of a kind has to do: one suite per contract, run over the whole table.
 //!
-//! A part may be excused from a case by name and reason; an excuse that is not needed any more fails.
+//! A part may be excused from a case by name and reason; an excuse that is not needed any more
+//! fails.
 
 mod caches;
 mod discards;

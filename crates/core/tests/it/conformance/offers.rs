@@ -1,4 +1,5 @@
-//! Range writes over every oracle: the place that it finds in an offer is the one that trying all places finds.
+//! Range writes over every oracle: the place that it finds in an offer is the one that trying all
+//! places finds.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -72,7 +73,8 @@ fn all_places(legal: &Legal<'_>) -> Vec<u64> {
     std::iter::from_fn(next).collect()
 }
 
-/// The literal twin of all searches: it tries every place. Those of which a block is remapped are left out if there are others.
+/// The literal twin of all searches: it tries every place. Those of which a block is remapped are
+/// left out if there are others.
 fn nearest(oracle: &dyn Oracle, now: Instant, legal: &Legal<'_>) -> Option<Landing> {
     let geometry = oracle.arm().and_then(|arm| arm.geometry());
     let at_home = |at: &u64| {
@@ -242,7 +244,8 @@ fn nothing_is_ruled_out_beforehand_that_lies_elsewhere() {
     assert!(elsewhere > 100, "{elsewhere} blocks lie elsewhere");
 }
 
-/// What is told of an offer beforehand rules out no place that is found, and one remapped block makes a run of them such.
+/// What is told of an offer beforehand rules out no place that is found, and one remapped block
+/// makes a run of them such.
 fn reaches_no_farther_than_told(
     oracle: &dyn Oracle,
     now: Instant,

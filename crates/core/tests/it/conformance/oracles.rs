@@ -1,4 +1,5 @@
-//! Every oracle, on a small disk and on a drive without mechanics: prices that a search may prune by.
+//! Every oracle, on a small disk and on a drive without mechanics: prices that a search may prune
+//! by.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -353,7 +354,8 @@ fn no_noise_is_exact() {
     }
 }
 
-/// How much later `noisy` sees a place than it is: the shortest way round, for errors wrap as turns do.
+/// How much later `noisy` sees a place than it is: the shortest way round, for errors wrap as turns
+/// do.
 fn error_ns(exact: &dyn Oracle, noisy: &dyn Oracle, now: Instant, at: u64) -> i64 {
     let (place, turn) = (exact.locate(Pba(at)), 10_000_000);
     let seen = noisy

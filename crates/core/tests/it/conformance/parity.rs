@@ -27,7 +27,8 @@ impl Drives for Busy {
     }
 }
 
-/// How many I/Os, and how many blocks, a write of so many blocks on either side of the first border takes.
+/// How many I/Os, and how many blocks, a write of so many blocks on either side of the first border
+/// takes.
 fn moved(drive: &str, strip_kib: u64, blocks: u64) -> (usize, u64) {
     let text = drive::catalog_text(drive).expect("it is there");
     let (blueprint, _) = drive::read(drive, text, &[]).expect("it is whole");

@@ -1,4 +1,5 @@
-//! Configurations that cannot be: each is refused with the thing, the value and what is allowed. What can be says what it promises.
+//! Configurations that cannot be: each is refused with the thing, the value and what is allowed.
+//! What can be says what it promises.
 
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
 use nearslot_core::contract::{Placement, Scheduler};

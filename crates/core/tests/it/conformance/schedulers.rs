@@ -1,7 +1,7 @@
 //! Every scheduler, over every oracle, on a small disk and on a drive without mechanics.
 //!
-//! The rig itself watches each step: no I/O lost or doubled, none from elsewhere, no idling while something waits,
-//! no wait for what is past, and the part's own audit.
+//! The rig itself watches each step: no I/O lost or doubled, none from elsewhere, no idling while
+//! something waits, no wait for what is past, and the part's own audit.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

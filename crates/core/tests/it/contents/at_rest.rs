@@ -1,10 +1,11 @@
-//! What drives hold when nothing is left to do.
+//! What drives hold when nothing is left to do, and what copies they still miss.
 
 use crate::contents::model::{Contents, Stamp};
 use crate::contents::sums::Sums;
 
 impl Contents {
-    /// Each parity is that of its row: all blocks of an array's drives at the same address make nothing.
+    /// Each parity is that of its row: all blocks of an array's drives at the same address make
+    /// nothing.
     pub(crate) fn check_parities(&self) {
         if !self.setup().parity() {
             return;
@@ -65,5 +66,34 @@ impl Contents {
                 "{copies} copies of {block} are {newest:?}"
             );
         }
+    }
+
+    /// Whether a copy of a block's chunk may be missing still, or away from its home, or the map
+    /// may not say yet where it is, so that it is in the buffer.
+    pub(super) fn may_be_buffered(&self, block: u64) -> bool {
+        let unknown = self.setup().logs() || self.setup().homes() || self.torn;
+        if self.setup().copies > 1 && unknown {
+            return true;
+        }
+        self.misses_a_copy(block)
+    }
+
+    /// Whether a copy of something in a block's chunk is missing.
+    pub(super) fn misses_a_copy(&self, block: u64) -> bool {
+        let size = self.setup().chunk;
+        let first = block / size * size;
+        (first..first + size).any(|block| self.is_in_too_few_places(self.buffer[block as usize]))
+    }
+
+    /// Whether so few places hold this that a copy of it is missing.
+    pub(crate) fn is_in_too_few_places(&self, stamp: Stamp) -> bool {
+        let count = |drive: &Vec<Stamp>| drive.iter().filter(|held| **held == stamp).count();
+        let counts = self.drives.iter().map(count);
+        // Where a chunk moves, it stays where it was until that is written over.
+        let written: usize = match self.setup().spread() {
+            true => counts.map(|count| count.min(1)).sum(),
+            false => counts.sum(),
+        };
+        written < self.setup().copies
     }
 }

@@ -1,8 +1,10 @@
-//! Write buffers above placements, with caches and without: what a read gets from the buffer, the cache, a job or a drive is what it may find, whatever is on its
-//! way to the drives; and at any instant the buffer and what is on the medium are all that was answered.
+//! Write buffers above placements, with caches and without: what a read gets from the buffer, the
+//! cache, a job or a drive is what it may find, whatever is on its way to the drives; and at any
+//! instant the buffer and what is on the medium are all that was answered.
 //!
-//! The buffer is a list of stamps that the stack's own moves change, as the memory is. A power cut is looked at here, over all placements: what
-//! counts as kept is a version that may be read which the buffer has, or else a drive that cannot lose it. `buffered_cuts` carries it out.
+//! The buffer is a list of stamps that the stack's own moves change, as the memory is. A power cut
+//! is looked at here, over all placements: what counts as kept is a version that may be read which
+//! the buffer has, or else a drive that cannot lose it. `buffered_cuts` carries it out.
 
 use nearslot_core::rng::Rng;
 use nearslot_core::sched;

@@ -1,7 +1,10 @@
-//! Power cuts of volumes under write buffers, at any instant: all that was answered is there, in the buffer or on the drives, and gets to the drives in the end.
+//! Power cuts of volumes under write buffers, at any instant: all that was answered is there, in
+//! the buffer or on the drives, and gets to the drives in the end.
 //!
-//! Over drives whose cache a power cut empties, over arrays whose rows were being written, with units on their way, after units were given up, and again while what the
-//! first cut has left goes to the drives. The planted faults stay: a table in NVRAM that says something else has to be seen by who reads.
+//! Over drives whose cache a power cut empties, over arrays whose rows were being written, with
+//! units on their way, after units were given up, and again while what the first cut has left goes
+//! to the drives. The planted faults stay: a table in NVRAM that says something else has to be seen
+//! by who reads.
 
 use std::collections::BTreeMap;
 
@@ -29,8 +32,8 @@ enum Fault {
     Nothing,
     /// A page of it is forgotten.
     Forgotten,
-    /// It is that of an earlier instant, with what was in the buffer then: of what was written again an older version comes back, also
-    /// of what went past the buffer meanwhile.
+    /// It is that of an earlier instant, with what was in the buffer then: of what was written
+    /// again an older version comes back, also of what went past the buffer meanwhile.
     Earlier,
     /// What was on its way to the drives counts as there.
     Going,
@@ -89,7 +92,8 @@ fn cut(rig: &mut Rig, rng: &mut Rng, fault: Fault, before: Option<Before>) {
     rig.cut_with(rng, Some(&left));
 }
 
-/// Requests come, and somewhere among them the power goes; once, or again while the buffer goes to the drives. How many units were on their way.
+/// Requests come, and somewhere among them the power goes; once, or again while the buffer goes to
+/// the drives. How many units were on their way.
 fn suffer(rig: &mut Rig, setup: &Setup, rng: &mut Rng, fault: Fault) -> u64 {
     load::churn(rig, setup, 2, rng);
     let bytes = rig.left().buffer.expect("there is a buffer");

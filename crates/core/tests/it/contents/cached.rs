@@ -1,6 +1,8 @@
-//! Caches above placements: what a read gets from memory, or from a job that others wait for, is what it may find.
+//! Caches above placements: what a read gets from memory, or from a job that others wait for, is
+//! what it may find.
 //!
-//! The same lives as without a cache, and lives in which commands fail. The memory is a list of stamps that the stack's own moves change.
+//! The same lives as without a cache, and lives in which commands fail. The memory is a list of
+//! stamps that the stack's own moves change.
 
 use nearslot_core::sched;
 

@@ -1,4 +1,5 @@
-//! Which drive gets what: a placement behind a watch that sees what it plans and what it could have planned.
+//! Which drive gets what: a placement behind a watch that sees what it plans and what it could have
+//! planned.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -104,7 +105,8 @@ impl Watched {
         (owners.len() == self.setup.copies).then_some(owners)
     }
 
-    /// A write goes to the idle owner that is nearest to a free slot, else to the shortest queue; so does each further copy.
+    /// A write goes to the idle owner that is nearest to a free slot, else to the shortest queue;
+    /// so does each further copy.
     fn check_write(
         &self,
         now: Instant,
@@ -139,7 +141,8 @@ impl Watched {
         }
     }
 
-    /// A read goes to the idle drive whose heads are nearest to its copy, else to all as alternatives.
+    /// A read goes to the idle drive whose heads are nearest to its copy, else to all as
+    /// alternatives.
     fn check_read(&self, now: Instant, chunk: u64, drives: &dyn Drives, ios: &[PlannedIo]) {
         let alternatives = ios.iter().filter(|io| io.alternative).count();
         assert_eq!(alternatives + 1, ios.len(), "ways to do the same");
@@ -302,7 +305,8 @@ pub(crate) fn check_owners(fault: Fault) {
 }
 
 pub(crate) fn check_lone_reads(fault: Fault) {
-    // What waits for the log may leave its slot again, so that the last one written to is not the place.
+    // What waits for the log may leave its slot again, so that the last one written to is not the
+    // place.
     let roomy = |one: &&Setup| {
         let roomy = one.buffer > 100 && !one.logs() && !one.compacts();
         roomy && one.spread() && one.copies > 1 && !one.offers()

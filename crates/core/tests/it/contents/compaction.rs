@@ -1,4 +1,5 @@
-//! Compaction in spare time: it makes empty tracks, comes to rest, delays nobody, and eager writes profit from short pauses.
+//! Compaction in spare time: it makes empty tracks, comes to rest, delays nobody, and eager writes
+//! profit from short pauses.
 
 use nearslot_core::ids::DriveId;
 use nearslot_core::op::Op;
@@ -28,7 +29,8 @@ fn empty_tracks(rig: &Rig) -> usize {
     drives.map(of_drive).sum()
 }
 
-/// Mean milliseconds of writes that come in bursts with pauses between them, and how many tracks are empty after a pause.
+/// Mean milliseconds of writes that come in bursts with pauses between them, and how many tracks
+/// are empty after a pause.
 fn bursts(place: &'static str, pause: Duration) -> (f64, f64) {
     let setup = Setup {
         place,

@@ -1,8 +1,10 @@
-//! Power cuts of volumes with parity: what was answered is there, and what is computed is what was written, whenever the power goes.
+//! Power cuts of volumes with parity: what was answered is there, and what is computed is what was
+//! written, whenever the power goes.
 //!
 //! Over drives whose cache a power cut empties, what a flush has covered.
 //!
-//! Writes under way have reached any of their blocks. The volume goes on with what its table in NVRAM says, over the same drives.
+//! Writes under way have reached any of their blocks. The volume goes on with what its table in
+//! NVRAM says, over the same drives.
 
 use nearslot_core::ids::DriveId;
 use nearslot_core::op::Op;
@@ -37,7 +39,8 @@ fn suffer(rig: &mut Rig, setup: &Setup, rng: &mut Rng, kept: Kept) {
     rig.cut(rng, kept == Kept::All);
 }
 
-/// Nothing fails: all is there after each cut, and when spare time has done its work, all drives but any one tell it.
+/// Nothing fails: all is there after each cut, and when spare time has done its work, all drives
+/// but any one tell it.
 fn check_cuts(kept: Kept) {
     let mut repaired = 0;
     for (index, setup) in setups() {
@@ -60,7 +63,8 @@ fn check_cuts(kept: Kept) {
     assert!(repaired > 10, "only {repaired} pieces were repaired");
 }
 
-/// The same over drives whose cache a power cut empties: what a flush has covered is there, or what came later.
+/// The same over drives whose cache a power cut empties: what a flush has covered is there, or what
+/// came later.
 fn check_cuts_of_caches(kept: Kept) {
     let (mut repaired, mut set_back) = (0, 0);
     for (index, setup) in setups() {
@@ -94,8 +98,8 @@ fn check_cuts_of_caches(kept: Kept) {
     assert!(set_back > 10, "only {set_back} blocks were set back");
 }
 
-/// A drive goes, and then the power; or a drive that was gone is there again, with what it had. What is answered is right: blocks of rows that were being written
-/// may be lost, and no others.
+/// A drive goes, and then the power; or a drive that was gone is there again, with what it had.
+/// What is answered is right: blocks of rows that were being written may be lost, and no others.
 fn check_cuts_without_a_drive(kept: Kept) {
     let (mut lost, mut compared, mut repaired) = (0, 0, 0);
     for (index, setup) in setups() {

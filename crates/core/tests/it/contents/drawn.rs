@@ -1,8 +1,9 @@
-//! Caches and prefetchers that are drawn at random, with all their settings, over placements and drives that are drawn too. The inputs of each life give the same actions
-//! again.
+//! Caches and prefetchers that are drawn at random, with all their settings, over placements and
+//! drives that are drawn too. The inputs of each life give the same actions again.
 //!
-//! The load has sequences beside the bursts that other lives are made of: a prefetcher would see none else. In a third of the lives
-//! commands fail. `NEARSLOT_CASES` says how many lives, `NEARSLOT_CASE` which is the first.
+//! The load has sequences beside the bursts that other lives are made of: a prefetcher would see
+//! none else. In a third of the lives commands fail. `NEARSLOT_CASES` says how many lives,
+//! `NEARSLOT_CASE` which is the first.
 
 use std::panic::catch_unwind;
 
@@ -97,7 +98,8 @@ fn setup(rng: &mut Rng) -> Setup {
     }
 }
 
-/// Several read one piece after another, each with a step of its own; others write where these are, or will be.
+/// Several read one piece after another, each with a step of its own; others write where these are,
+/// or will be.
 fn sequences(rig: &mut Rig, rng: &mut Rng) {
     let blocks = rig.blocks();
     let mut streams: Vec<(u64, u64)> = (0..1 + rng.below(3))

@@ -1,8 +1,11 @@
-//! Volumes with several copies, loads and failures that are drawn at random: whatever goes wrong on their drives, each request is answered, and with nothing that is wrong.
+//! Volumes with several copies, loads and failures that are drawn at random: whatever goes wrong on
+//! their drives, each request is answered, and with nothing that is wrong.
 //!
-//! Copies lie anywhere or at fixed places, with hardly a slot that is free or many, with each map; up to six commands in ten of a drive fail, of which some or all are not answered in
-//! time; drives go on the way. A read that fails must not be readable elsewhere, where the model knows all copies: that is, where no delayed write may be overtaken (see `kept`).
-//! `NEARSLOT_DRAWS` says how many lives, `NEARSLOT_DRAW` which is the first.
+//! Copies lie anywhere or at fixed places, with hardly a slot that is free or many, with each map;
+//! up to six commands in ten of a drive fail, of which some or all are not answered in time; drives
+//! go on the way. A read that fails must not be readable elsewhere, where the model knows all
+//! copies: that is, where no delayed write may be overtaken (see `kept`). `NEARSLOT_DRAWS` says how
+//! many lives, `NEARSLOT_DRAW` which is the first.
 
 use nearslot_core::ids::DriveId;
 use nearslot_core::op::Op;

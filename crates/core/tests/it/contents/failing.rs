@@ -1,8 +1,10 @@
-//! Drives whose commands fail now and then: what no other copy has fails its request, and nothing that is answered is wrong.
+//! Drives whose commands fail now and then: what no other copy has fails its request, and nothing
+//! that is answered is wrong.
 //!
-//! A block that could not be read or written cannot be read until it is written again, as with a bad sector that the drive
-//! replaces at the next write. A drive that does not answer in time is worse: what it was to write may be there as a whole, in
-//! part or not at all, and whatever is there can be read.
+//! A block that could not be read or written cannot be read until it is written again, as with a
+//! bad sector that the drive replaces at the next write. A drive that does not answer in time is
+//! worse: what it was to write may be there as a whole, in part or not at all, and whatever is
+//! there can be read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -103,7 +105,8 @@ impl Failing {
         !self.gone.contains(&drive) && !self.unreadable.contains(&(drive, block))
     }
 
-    /// Whether what a block holds has been known since before this instant: no write of it has ended since, and the last one has not failed.
+    /// Whether what a block holds has been known since before this instant: no write of it has
+    /// ended since, and the last one has not failed.
     pub(crate) fn stands(&self, drive: DriveId, block: u64, since: Instant) -> bool {
         let last = self.written.get(&(drive, block));
         last.is_none_or(|(ended, done)| *done && *ended < since)
@@ -192,7 +195,8 @@ pub(crate) fn written(setup: &Setup, seed: u64, slip: Slip, chance: impl Fn(usiz
     rig
 }
 
-/// A life in which so many of each drive's commands fail, and what is left when they do not any more.
+/// A life in which so many of each drive's commands fail, and what is left when they do not any
+/// more.
 pub(crate) fn life(setup: &Setup, seed: u64, slip: Slip, chance: impl Fn(usize) -> f64) -> Rig {
     use_up(written(setup, seed, slip, chance), setup, seed)
 }
@@ -212,8 +216,8 @@ fn spread(setup: &Setup) -> bool {
     setup.foreground > 1 && setup.spread()
 }
 
-/// Only a read may fail that comes while a write of the same chunk is under way: the first copy that lands may be on the bad
-/// drive, and the older ones are given up with it.
+/// Only a read may fail that comes while a write of the same chunk is under way: the first copy
+/// that lands may be on the bad drive, and the older ones are given up with it.
 #[test]
 fn one_bad_drive_among_copies_costs_no_request() {
     check_bad_drive(Slip::None);
@@ -251,7 +255,8 @@ pub(crate) fn check_answers(slip: Slip) {
     assert!(compared > 100_000, "only {compared} blocks were compared");
 }
 
-/// What a write has left that nobody answered can be read. It must not be taken for what was there, nor for what was to be written.
+/// What a write has left that nobody answered can be read. It must not be taken for what was there,
+/// nor for what was to be written.
 #[test]
 fn what_may_have_been_written_is_no_wrong_data() {
     let mut failed = 0;
@@ -264,8 +269,8 @@ fn what_may_have_been_written_is_no_wrong_data() {
     assert!(failed > 100, "only {failed} requests failed");
 }
 
-/// Of the drives that do not read what they are asked for, one alone is bad: there is always another copy, or the buffer from which it is
-/// still to be written.
+/// Of the drives that do not read what they are asked for, one alone is bad: there is always
+/// another copy, or the buffer from which it is still to be written.
 #[test]
 fn what_waits_in_the_buffer_is_read_from_there() {
     check_buffer(Slip::None);
@@ -322,7 +327,8 @@ fn a_map_sector_that_cannot_be_written_goes_to_another_slot() {
     assert!(places.len() > 10, "none failed");
 }
 
-/// What was answered before is read all the same, from the drive that is left; nothing is written any more, and nothing hangs.
+/// What was answered before is read all the same, from the drive that is left; nothing is written
+/// any more, and nothing hangs.
 #[test]
 fn a_volume_that_cannot_keep_its_map_says_so() {
     let setup = Setup::of("ew_array:dm=2:stripe_kib=8:map=virtual_log");
@@ -422,8 +428,8 @@ fn a_flush_fails_when_all_drives_are_gone() {
     }
 }
 
-/// What was answered is on one drive alone until its delayed copy is written, and in the buffer: a flush waits until it is elsewhere. If the
-/// other drive is gone as well, it fails.
+/// What was answered is on one drive alone until its delayed copy is written, and in the buffer: a
+/// flush waits until it is elsewhere. If the other drive is gone as well, it fails.
 #[test]
 fn a_flush_waits_for_what_only_a_drive_that_is_gone_has() {
     for place in [

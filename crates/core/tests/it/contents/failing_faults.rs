@@ -1,5 +1,5 @@
-//! A deliberate fault for each thing that is to happen when a command fails: a placement that does not do it is given to the check that
-//! exists for it, which has to fail.
+//! A deliberate fault for each thing that is to happen when a command fails: a placement that does
+//! not do it is given to the check that exists for it, which has to fail.
 
 use nearslot_core::contract::{Drives, Persistent, Placement, Shape};
 use nearslot_core::freemap::{FreeMap, Slot};

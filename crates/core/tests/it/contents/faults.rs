@@ -1,8 +1,9 @@
-//! A deliberate fault for each rule of copies that are written eagerly (A5 to A8, A12, A13 of the published claims): a placement that
-//! breaks it is given to the check that exists for it, which has to fail. A check that no fault can fail says nothing.
+//! A deliberate fault for each rule of copies that are written eagerly (A5 to A8, A12, A13 of the
+//! published claims): a placement that breaks it is given to the check that exists for it, which
+//! has to fail. A check that no fault can fail says nothing.
 //!
-//! The placements are those of the table. A fault is in what they are told of the drives, in what becomes of their plans, or in
-//! settings other than those that the check believes in.
+//! The placements are those of the table. A fault is in what they are told of the drives, in what
+//! becomes of their plans, or in settings other than those that the check believes in.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

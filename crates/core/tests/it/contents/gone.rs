@@ -1,4 +1,5 @@
-//! A drive that is gone from the beginning: what is left answers as fast as if it had been alone, once that is found out.
+//! A drive that is gone from the beginning: what is left answers as fast as if it had been alone,
+//! once that is found out.
 
 use nearslot_core::ids::DriveId;
 use nearslot_core::op::Op;
@@ -13,8 +14,8 @@ use crate::contents::setups::Setup;
 /// Requests of a load.
 const REQUESTS: usize = 600;
 
-/// Response times of one request after the other, and how many commands each drive began for them. The load goes to the first
-/// `blocks` of the volume, but for those that `avoids` says.
+/// Response times of one request after the other, and how many commands each drive began for them.
+/// The load goes to the first `blocks` of the volume, but for those that `avoids` says.
 struct Run {
     responses: Vec<Duration>,
     commands: Vec<usize>,

@@ -1,8 +1,8 @@
 //! The model on drives on which things go wrong as their configuration says, for all placements.
 //!
-//! [`Medium`](super::medium::Medium) says what has to become of each command, so a drive that fails where nothing is wrong, or the
-//! other way round, is seen at once. What drives tell may fail requests and is never wrong data; what they do not tell is wrong data
-//! exactly where it says so.
+//! [`Medium`](super::medium::Medium) says what has to become of each command, so a drive that fails
+//! where nothing is wrong, or the other way round, is seen at once. What drives tell may fail
+//! requests and is never wrong data; what they do not tell is wrong data exactly where it says so.
 
 use std::collections::BTreeSet;
 
@@ -149,8 +149,8 @@ fn what_no_drive_tells_is_wrong_where_it_happened_and_nowhere_else() {
     assert!(compared > 20 * wrong, "{wrong} of {compared} blocks");
 }
 
-/// A write that went elsewhere, or was lost or torn, may meet a bad block where it should have gone: then it has failed, and has left there
-/// what came before that block.
+/// A write that went elsewhere, or was lost or torn, may meet a bad block where it should have
+/// gone: then it has failed, and has left there what came before that block.
 #[test]
 fn a_write_that_fails_has_left_what_came_before_wherever_it_went() {
     let names = [
@@ -172,8 +172,8 @@ fn a_write_that_fails_has_left_what_came_before_wherever_it_went() {
     totals.check(100);
 }
 
-/// Of what drives do not tell, guard and tag leave what was lost, torn, or never reached its place. Which that is, the medium knows: it
-/// wants all other reads to fail.
+/// Of what drives do not tell, guard and tag leave what was lost, torn, or never reached its place.
+/// Which that is, the medium knows: it wants all other reads to fail.
 #[test]
 fn protected_sectors_bring_nothing_that_rotted_or_was_meant_for_another_place() {
     let names = ["caught_reads", "misdirected_writes", "wrong_reads"];
@@ -195,7 +195,8 @@ fn protected_sectors_bring_nothing_that_rotted_or_was_meant_for_another_place() 
     assert!(failed[0] > 50, "{failed:?} requests failed");
 }
 
-/// With two copies the other one answers, and what is bad is written anew: after some looks at everything hardly any is left.
+/// With two copies the other one answers, and what is bad is written anew: after some looks at
+/// everything hardly any is left.
 #[test]
 fn protected_copies_heal_each_other() {
     let faults = "injected:rot_per_tib=3000000:rot_within_s=15";
@@ -257,7 +258,8 @@ fn drives_with_queues_and_merged_commands_fail_alike() {
     totals.check(50);
 }
 
-/// What is bad stays bad here: a slot that could not be written, or read while another copy could, is retired and not written again.
+/// What is bad stays bad here: a slot that could not be written, or read while another copy could,
+/// is retired and not written again.
 #[test]
 fn a_bad_slot_is_left_and_another_one_is_written() {
     let places = [
@@ -321,7 +323,8 @@ fn leaves_bad_slots(rig: &Rig) -> (u64, u64) {
     failed
 }
 
-/// Nearly no command is answered: sooner or later eight writes of the map fail one after the other. What waits for it is let go.
+/// Nearly no command is answered: sooner or later eight writes of the map fail one after the other.
+/// What waits for it is let go.
 #[test]
 fn a_map_that_is_lost_lets_go_of_what_waits_for_it() {
     let mut lost = 0;
@@ -338,7 +341,8 @@ fn a_map_that_is_lost_lets_go_of_what_waits_for_it() {
     assert!(lost > 5, "only {lost} maps were lost");
 }
 
-/// Three copies, of which one drive is gone and another one answers nothing: the third has the answer.
+/// Three copies, of which one drive is gone and another one answers nothing: the third has the
+/// answer.
 #[test]
 fn every_copy_is_tried_before_a_request_fails() {
     let faults = "injected:gone_at_s=3:gone_drive=0:timeout_share=1:timeout_ms=20:drive=1";
@@ -361,7 +365,8 @@ fn every_copy_is_tried_before_a_request_fails() {
     assert!(failures > 1_000, "{failures} failures in {lives} lives");
 }
 
-/// With one copy before the answer, that goes to the drive that is left. The one that is gone is found out, and left alone.
+/// With one copy before the answer, that goes to the drive that is left. The one that is gone is
+/// found out, and left alone.
 #[test]
 fn a_write_goes_to_the_drive_that_is_left() {
     let (mut lives, mut failures) = (0, 0);
@@ -387,7 +392,8 @@ fn a_write_goes_to_the_drive_that_is_left() {
     );
 }
 
-/// What a write has left that failed may be what was there or what was to be there, but it is the same whichever copy is read.
+/// What a write has left that failed may be what was there or what was to be there, but it is the
+/// same whichever copy is read.
 #[test]
 fn what_is_read_twice_at_rest_is_the_same_twice() {
     let faults = [
@@ -409,8 +415,9 @@ fn what_is_read_twice_at_rest_is_the_same_twice() {
     assert!(repeated > 20_000, "only {repeated} blocks were read twice");
 }
 
-/// Copies on drives that sort their commands, with everything at once that drives tell and do not tell. A part of a chunk that one copy missed
-/// is not filled up from a buffer that has that part alone.
+/// Copies on drives that sort their commands, with everything at once that drives tell and do not
+/// tell. A part of a chunk that one copy missed is not filled up from a buffer that has that part
+/// alone.
 #[test]
 fn copies_on_drives_with_a_queue_are_the_same_twice() {
     let faults = [

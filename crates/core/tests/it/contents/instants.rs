@@ -1,10 +1,14 @@
-//! A drive goes at each instant of a life: a volume that can lose it serves every request all the same.
+//! A drive goes at each instant of a life: a volume that can lose it serves every request all the
+//! same.
 //!
-//! What a drive had is elsewhere, or in memory while its request is not answered or its other copies are not written. So no request may fail
-//! for a drive alone, whatever was under way when it went: a read takes another copy, a write goes to another drive, and a flush
-//! is answered when what it covers is on the drives that are left. The instants are the ends of commands, since between these nothing changes.
+//! What a drive had is elsewhere, or in memory while its request is not answered or its other
+//! copies are not written. So no request may fail for a drive alone, whatever was under way when it
+//! went: a read takes another copy, a write goes to another drive, and a flush is answered when
+//! what it covers is on the drives that are left. The instants are the ends of commands, since
+//! between these nothing changes.
 //!
-//! How many drives a volume can lose, its placement says; that is held against what can be read without some of them.
+//! How many drives a volume can lose, its placement says; that is held against what can be read
+//! without some of them.
 
 use nearslot_core::ids::DriveId;
 use nearslot_core::op::{Failure, Op, Status};
@@ -21,7 +25,8 @@ use crate::support::number;
 /// Bursts in a life.
 const ROUNDS: u64 = 3;
 
-/// So many instants of each drive of each setup in the tests of every day; `NEARSLOT_INSTANTS` says another number.
+/// So many instants of each drive of each setup in the tests of every day; `NEARSLOT_INSTANTS` says
+/// another number.
 fn instants() -> u64 {
     number("NEARSLOT_INSTANTS", 2)
 }
@@ -50,7 +55,8 @@ fn failed(rig: &Rig, from: usize) -> Vec<(Op, Status)> {
     replies.filter(|(_, status)| !status.is_done()).collect()
 }
 
-/// A life in which a drive goes with the end of one of its commands; none if it does not end so many.
+/// A life in which a drive goes with the end of one of its commands; none if it does not end so
+/// many.
 fn life(setup: &Setup, seed: u64, going: Option<(u64, DriveId)>) -> Rig {
     let mut rig = written(setup, seed, Slip::None, |_| 0.0);
     rig.failing.as_mut().expect("some may fail").goes(going);
@@ -104,7 +110,8 @@ fn whenever_a_drive_goes_no_request_fails_that_another_one_can_serve() {
     assert!(compared > 300_000, "only {compared} blocks were compared");
 }
 
-/// Without the drive that alone has the map nothing can be written, and that is what such requests say; all else goes on, also for what was being written.
+/// Without the drive that alone has the map nothing can be written, and that is what such requests
+/// say; all else goes on, also for what was being written.
 #[test]
 fn whenever_the_drive_with_the_map_goes_writes_alone_fail_and_say_so() {
     let (mut lives, mut lost) = (0, 0);
@@ -162,7 +169,8 @@ fn sets(drives: &[DriveId], size: usize) -> Vec<Vec<DriveId>> {
     sets
 }
 
-/// Over the whole table: a volume can be read without any drives that are as many as its placement says, and not without any that are one more.
+/// Over the whole table: a volume can be read without any drives that are as many as its placement
+/// says, and not without any that are one more.
 #[test]
 fn what_a_volume_can_lose_is_what_its_placement_says() {
     let mut spared = [0; 4];

@@ -1,9 +1,13 @@
-//! What a map that says where chunks lie still names: of each chunk the newest version, and on each drive the place where that was put.
+//! What a map that says where chunks lie still names: of each chunk the newest version, and on each
+//! drive the place where that was put.
 //!
-//! Where chunks lie anywhere, many places hold what a volume has no claim to any more. A version that another one has followed lies where it was, also if the request
-//! of the newer one failed for another of its chunks. A copy that moves leaves its data behind in a slot that is free from then on; and a delayed write that was overtaken
-//! may have carried the newest version to a slot that is not needed. The next write may go there, so the map rightly names none of these, whatever lies there for a while.
-//! Which of several places on a drive the map names is its own affair: so a copy counts where all of them can be read.
+//! Where chunks lie anywhere, many places hold what a volume has no claim to any more. A version
+//! that another one has followed lies where it was, also if the request of the newer one failed for
+//! another of its chunks. A copy that moves leaves its data behind in a slot that is free from then
+//! on; and a delayed write that was overtaken may have carried the newest version to a slot that is
+//! not needed. The next write may go there, so the map rightly names none of these, whatever lies
+//! there for a while. Which of several places on a drive the map names is its own affair: so a copy
+//! counts where all of them can be read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +34,8 @@ impl Kept {
         Kept { size, chunks }
     }
 
-    /// A write has put blocks of the volume in a row on a drive, from `at` on, that `holds` all of this now. If a client's, it makes new versions.
+    /// A write has put blocks of the volume in a row on a drive, from `at` on, that `holds` all of
+    /// this now. If a client's, it makes new versions.
     pub(super) fn written(
         &mut self,
         (drive, holds): (DriveId, &[Stamp]),

@@ -1,7 +1,7 @@
 //! A drive that is gone, while those that are left have errors.
 //!
-//! What was answered and is on a drive that is left, where it can be read, is not lost. Nothing hangs, and a flush is not answered
-//! while a block is on drives that are gone alone.
+//! What was answered and is on a drive that is left, where it can be read, is not lost. Nothing
+//! hangs, and a flush is not answered while a block is on drives that are gone alone.
 
 use nearslot_core::ids::DriveId;
 use nearslot_core::op::{Op, Status};
@@ -110,7 +110,8 @@ fn check_flush(rig: &mut Rig, gone: DriveId, tally: &mut Tally) -> Status {
     status
 }
 
-/// Reads that are not answered in time leave what there is, and writes something: everything can still be read.
+/// Reads that are not answered in time leave what there is, and writes something: everything can
+/// still be read.
 #[test]
 fn what_was_not_answered_in_time_is_not_lost_with_another_drive() {
     let mut tally = Tally::default();
@@ -152,7 +153,8 @@ fn what_can_be_read_on_the_drive_that_is_left_is_read() {
     assert!(tally.compared > 1_000 * lives(), "{tally:?}");
 }
 
-/// Of three copies one is on a drive that is gone, and one on a drive with errors: the third answers.
+/// Of three copies one is on a drive that is gone, and one on a drive with errors: the third
+/// answers.
 #[test]
 fn one_good_drive_of_three_is_enough() {
     let mut tally = Tally::default();
@@ -176,7 +178,8 @@ fn one_good_drive_of_three_is_enough() {
     assert!(tally.failures > 20 * tally.lives, "{tally:?}");
 }
 
-/// Of three copies the third is on a drive without the log: all data are left, and what is written can be found no more.
+/// Of three copies the third is on a drive without the log: all data are left, and what is written
+/// can be found no more.
 #[test]
 fn a_flush_fails_without_all_drives_that_have_the_log() {
     let setup = Setup::of("ew_array:dm=3:stripe_kib=8:map=log:nvram_entries=8");
@@ -200,8 +203,8 @@ fn a_flush_fails_without_all_drives_that_have_the_log() {
     assert!(status.is_done(), "the third copy is left");
 }
 
-/// Errors come first, then a drive goes while requests are under way: nothing is promised of what it had alone, but nothing hangs or is
-/// claimed either.
+/// Errors come first, then a drive goes while requests are under way: nothing is promised of what
+/// it had alone, but nothing hangs or is claimed either.
 #[test]
 fn a_drive_that_goes_among_errors_leaves_nothing_waiting() {
     let mut tally = Tally::default();
@@ -244,7 +247,8 @@ fn a_drive_that_was_gone_stays_gone() {
     assert!(tally.failures > 50 * tally.lives, "{tally:?}");
 }
 
-/// Blocks of the whole volume that go bad, each on another drive than its neighbours: of every chunk one copy is left.
+/// Blocks of the whole volume that go bad, each on another drive than its neighbours: of every
+/// chunk one copy is left.
 fn spoil_all_but_one(rig: &mut Rig, setup: &Setup, seed: u64) {
     let mut rng = Rng::stream(seed, "spoil");
     let places = rig.contents.places(0..rig.blocks());
@@ -311,7 +315,8 @@ fn until_a_copy_is_written(rig: &mut Rig) -> DriveId {
     panic!("no copy is written");
 }
 
-/// A copy is being written in spare time when all other drives go, and the next write of its chunk comes: before that is found out, or after.
+/// A copy is being written in spare time when all other drives go, and the next write of its chunk
+/// comes: before that is found out, or after.
 #[test]
 fn a_write_waits_for_the_only_copy_that_is_left() {
     let mut tally = Tally::default();
@@ -362,8 +367,9 @@ fn failed_since(rig: &Rig, before: usize) -> Vec<Op> {
     rig.trace[before..].iter().filter_map(failed).collect()
 }
 
-/// A drive goes while delayed copies wait, and requests come faster than the others can serve them: the copies that the buffer alone has do not
-/// wait until there is spare time, so a flush is answered while there is none. Until then only flushes fail, if the buffer has room.
+/// A drive goes while delayed copies wait, and requests come faster than the others can serve them:
+/// the copies that the buffer alone has do not wait until there is spare time, so a flush is
+/// answered while there is none. Until then only flushes fail, if the buffer has room.
 #[test]
 fn what_the_buffer_alone_has_does_not_wait_for_spare_time() {
     let delays = |setup: &&Setup| setup.copies > setup.foreground;
@@ -431,7 +437,8 @@ fn flush_after_a_burst(rig: &mut Rig, setup: &Setup, rng: &mut Rng) {
     flush(rig);
 }
 
-/// A drive goes, as a flush finds out, and the others often do not answer for a while: what an answered flush has covered, and the buffer has, is written in the end.
+/// A drive goes, as a flush finds out, and the others often do not answer for a while: what an
+/// answered flush has covered, and the buffer has, is written in the end.
 #[test]
 fn what_was_flushed_is_not_lost_if_its_last_copies_fail_to_be_written() {
     let mut tally = Tally::default();

@@ -1,4 +1,5 @@
-//! A random load that is full of meetings: bursts on a small volume, pauses of all lengths between them.
+//! A random load that is full of meetings: bursts on a small volume, pauses of all lengths between
+//! them.
 
 use nearslot_core::op::Op;
 use nearslot_core::rng::Rng;

@@ -1,6 +1,8 @@
-//! A slow, literal twin of what goes wrong on drives: a flag for each block, and the same questions to the same faults.
+//! A slow, literal twin of what goes wrong on drives: a flag for each block, and the same questions
+//! to the same faults.
 //!
-//! It says what must become of each command, does to the data what no drive tells, and counts by itself.
+//! It says what must become of each command, does to the data what no drive tells, and counts by
+//! itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

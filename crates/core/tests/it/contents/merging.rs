@@ -1,4 +1,5 @@
-//! Merging, limits of what may queue, and drives that sort several commands, over all placements: every read finds what was written, and nothing waits for ever.
+//! Merging, limits of what may queue, and drives that sort several commands, over all placements:
+//! every read finds what was written, and nothing waits for ever.
 
 use nearslot_core::sched;
 use nearslot_core::stack::Action;

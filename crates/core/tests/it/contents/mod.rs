@@ -1,5 +1,6 @@
-//! Whole stacks against a model of what every block holds: all placements, on drives that are small enough to be full of
-//! meetings. Drives move no data here, so nothing else could tell whether a read finds what was written.
+//! Whole stacks against a model of what every block holds: all placements, on drives that are small
+//! enough to be full of meetings. Drives move no data here, so nothing else could tell whether a
+//! read finds what was written.
 
 mod at_rest;
 mod below;

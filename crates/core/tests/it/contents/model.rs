@@ -1,14 +1,17 @@
 //! The model: what every block of every drive holds, and what a read of the volume may find.
 //!
-//! A block holds a *stamp*: which block of the volume it is and which write made it. A write puts its stamps on the drive when
-//! it completes. For the blocks of a chunk that its request does not cover these are what the read brought whose step the
-//! write names; so it is with what a placement writes by itself. If that names none, they are what compaction has read, or what was
-//! in the buffer of delayed copies when the command began: the last of which a copy was on the platter.
+//! A block holds a *stamp*: which block of the volume it is and which write made it. A write puts
+//! its stamps on the drive when it completes. For the blocks of a chunk that its request does not
+//! cover these are what the read brought whose step the write names; so it is with what a placement
+//! writes by itself. If that names none, they are what compaction has read, or what was in the
+//! buffer of delayed copies when the command began: the last of which a copy was on the platter.
 //!
-//! A parity holds the exclusive or of the stamps of its row (`sums`); what is computed from a row is a stamp again if all of it belongs together.
+//! A parity holds the exclusive or of the stamps of its row (`sums`); what is computed from a row
+//! is a stamp again if all of it belongs together.
 //!
-//! A read must find the last write that was answered before it was submitted, or one that came later. Where the placement
-//! keeps writes to a chunk in order, last means last submitted; else any that nothing is wholly after.
+//! A read must find the last write that was answered before it was submitted, or one that came
+//! later. Where the placement keeps writes to a chunk in order, last means last submitted; else any
+//! that nothing is wholly after.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -61,7 +64,8 @@ const NEVER: u64 = u64::MAX;
 pub(super) struct Asked {
     pub(super) request: Request,
     submitted: u64,
-    /// Whether the chunks in which it begins and ends had all their copies then, and nothing was under way there.
+    /// Whether the chunks in which it begins and ends had all their copies then, and nothing was
+    /// under way there.
     at_rest: bool,
     /// What its reads brought, by block of the volume.
     pub(super) read: BTreeMap<u64, Stamp>,
@@ -124,10 +128,11 @@ pub(crate) struct Contents {
     /// Blocks that reads got from there.
     pub(crate) lent: u64,
     pub(super) clock: u64,
-    /// Writes of a part of a chunk that was at rest, and of these, such as did not go to all copies.
+    /// Writes of a part of a chunk that was at rest, and of these, such as did not go to all
+    /// copies.
     pub(super) parts: (u64, u64),
     /// Whether a write has failed: nobody knows then what a place holds.
-    torn: bool,
+    pub(super) torn: bool,
     /// Blocks that power cuts have set back.
     pub(crate) set_back: u64,
     /// Blocks that were computed for clients.
@@ -239,7 +244,8 @@ impl Contents {
         assert!(self.asked.insert(request.id, asked).is_none());
     }
 
-    /// Whether a write at fixed places, where nothing fails, finds all copies of the chunks in which it begins and ends, and meets no other.
+    /// Whether a write at fixed places, where nothing fails, finds all copies of the chunks in
+    /// which it begins and ends, and meets no other.
     fn is_at_rest(&self, request: &Request) -> bool {
         let Request { op, fua, .. } = *request;
         // What goes past a write buffer is forced.
@@ -337,7 +343,8 @@ impl Contents {
         (0..command.len.0).map(stamp).collect()
     }
 
-    /// A drive has ended a command; `deed` is what it has really done, if that may be something else than it tells.
+    /// A drive has ended a command; `deed` is what it has really done, if that may be something
+    /// else than it tells.
     pub(crate) fn done(&mut self, drive: DriveId, done: &DriveDone, deed: Option<&Deed>) {
         let (ended, others) = std::mem::take(&mut self.running[drive.index()])
             .into_iter()
@@ -450,7 +457,8 @@ impl Contents {
         self.sums.fold_step(into, of, at.0 as usize);
     }
 
-    /// A parity is complete but for what its request writes. If it is a block of the volume, its request has got that.
+    /// A parity is complete but for what its request writes. If it is a block of the volume, its
+    /// request has got that.
     pub(crate) fn computed(&mut self, origin: &Origin, written: Option<(Data, Blocks)>) {
         if let Some((data, len)) = written {
             let write = origin.request.expect("a client writes");
@@ -501,34 +509,6 @@ impl Contents {
         }
     }
 
-    /// Whether a copy of a block's chunk may be missing still, or away from its home, or the map may not say yet where it is, so that it is in the buffer.
-    fn may_be_buffered(&self, block: u64) -> bool {
-        let unknown = self.setup.logs() || self.setup.homes() || self.torn;
-        if self.setup.copies > 1 && unknown {
-            return true;
-        }
-        self.misses_a_copy(block)
-    }
-
-    /// Whether a copy of something in a block's chunk is missing.
-    fn misses_a_copy(&self, block: u64) -> bool {
-        let size = self.setup.chunk;
-        let first = block / size * size;
-        (first..first + size).any(|block| self.is_in_too_few_places(self.buffer[block as usize]))
-    }
-
-    /// Whether so few places hold this that a copy of it is missing.
-    pub(crate) fn is_in_too_few_places(&self, stamp: Stamp) -> bool {
-        let count = |drive: &Vec<Stamp>| drive.iter().filter(|held| **held == stamp).count();
-        let counts = self.drives.iter().map(count);
-        // Where a chunk moves, it stays where it was until that is written over.
-        let written: usize = match self.setup.spread() {
-            true => counts.map(|count| count.min(1)).sum(),
-            false => counts.sum(),
-        };
-        written < self.setup.copies
-    }
-
     /// A request was answered: was it carried out?
     pub(crate) fn answered(&mut self, id: RequestId, status: Status) {
         let answered = self.tick();
@@ -538,7 +518,8 @@ impl Contents {
             assert!(self.may_fail, "{:?} failed", asked.request);
             // What it wrote may be found, and so may what was there before.
             self.failed += u64::from(!self.meets_a_write(&asked.request));
-            // Nobody knows which part of it the map has if that is lost, and an answer names alone what failed first.
+            // Nobody knows which part of it the map has if that is lost, and an answer names alone
+            // what failed first.
             if self.setup.logs() {
                 let extent = asked.request.extent;
                 self.kept.forget(extent.start.0, extent.len.0);
@@ -661,7 +642,8 @@ impl Contents {
         history.iter().filter(may).map(|one| one.stamp).collect()
     }
 
-    /// By block, of these: where drives hold a version of it, and whether that is one which a read may find now.
+    /// By block, of these: where drives hold a version of it, and whether that is one which a read
+    /// may find now.
     pub(crate) fn places(&self, blocks: Range<u64>) -> Vec<Vec<(DriveId, u64, bool)>> {
         let of_block = |block| self.allowed(block, NEVER);
         let allowed: Vec<_> = blocks.clone().map(of_block).collect();
@@ -694,9 +676,10 @@ impl Contents {
         (0..self.history.len() as u64).filter(is_lost).collect()
     }
 
-    /// A write is answered with as many copies as it should be, of every block that it covers. At fixed places one that covers a part
-    /// of a chunk has all of that chunk, as none can follow later without the rest, and so may have all of the others. Where copies were
-    /// missing, the chunk is written as a whole.
+    /// A write is answered with as many copies as it should be, of every block that it covers. At
+    /// fixed places one that covers a part of a chunk has all of that chunk, as none can follow
+    /// later without the rest, and so may have all of the others. Where copies were missing, the
+    /// chunk is written as a whole.
     fn check_copies(&mut self, asked: &Asked) {
         let (start, end) = (asked.request.extent.start.0, asked.request.extent.end().0);
         let size = self.setup.chunk;
@@ -741,7 +724,8 @@ impl Contents {
         }
     }
 
-    /// The power goes: writes under way have reached any of their blocks, and nobody answers any more.
+    /// The power goes: writes under way have reached any of their blocks, and nobody answers any
+    /// more.
     pub(crate) fn cut(&mut self, rng: &mut Rng) {
         self.torn = true;
         for (drive, running) in self.running.iter_mut().enumerate() {
@@ -759,7 +743,8 @@ impl Contents {
             self.set_back += below.cut(held, rng);
         }
         for one in self.history.iter_mut().flatten() {
-            // Where caches lose what they have, no more was promised than a flush has covered; above a write buffer, all that was answered.
+            // Where caches lose what they have, no more was promised than a flush has covered;
+            // above a write buffer, all that was answered.
             if self.loses && !one.covered && self.setup.writes == "none" {
                 (one.answered, one.ended) = (NEVER, NEVER);
             }

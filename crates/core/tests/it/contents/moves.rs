@@ -1,4 +1,5 @@
-//! What is in memory and in the write buffer, as the stack's own moves change it: stamps, as on drives.
+//! What is in memory and in the write buffer, as the stack's own moves change it: stamps, as on
+//! drives.
 
 use std::collections::BTreeSet;
 
@@ -126,8 +127,9 @@ impl Contents {
         jobs.flat_map(|one| one.bytes.keys().copied()).collect()
     }
 
-    /// The power goes: what the write buffer has, and what is nowhere in it and on some drive, is all that was answered. Blocks for which `lost` says that
-    /// a drive may forget them were answered by nobody, or are in the buffer.
+    /// The power goes: what the write buffer has, and what is nowhere in it and on some drive, is
+    /// all that was answered. Blocks for which `lost` says that a drive may forget them were
+    /// answered by nobody, or are in the buffer.
     pub(crate) fn check_cut(&self, lost: &[(DriveId, u64, u64)]) {
         let mut held: BTreeSet<Stamp> = BTreeSet::new();
         for (drive, stamps) in (0..).map(DriveId).zip(&self.drives) {

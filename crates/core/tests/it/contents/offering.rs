@@ -1,5 +1,6 @@
-//! A host that offers, on disks with tracks and on such as choose by themselves, with one copy and with several: every read finds what was written, and all that can
-//! happen to a write has happened.
+//! A host that offers, on disks with tracks and on such as choose by themselves, with one copy and
+//! with several: every read finds what was written, and all that can happen to a write has
+//! happened.
 
 use std::collections::BTreeMap;
 
@@ -123,7 +124,8 @@ fn what_fails_is_no_wrong_data() {
     assert!(failed > 150, "{failed} requests failed");
 }
 
-/// The same place is free on two drives, and nothing else: none of them keeps it from the other one.
+/// The same place is free on two drives, and nothing else: none of them keeps it from the other
+/// one.
 #[test]
 fn a_place_that_one_drive_takes_is_free_on_the_others() {
     let setup = Setup::new(
@@ -162,7 +164,8 @@ fn renewals(rig: &Rig) -> usize {
     rig.trace.iter().filter(|(_, one)| by_itself(one)).count()
 }
 
-/// One drive of each column often does not answer, and then does again: what it has missed is written there in spare time, so the others may go.
+/// One drive of each column often does not answer, and then does again: what it has missed is
+/// written there in spare time, so the others may go.
 #[test]
 fn copies_that_were_missed_are_written_again() {
     let mut renewed = 0;
@@ -192,7 +195,8 @@ fn copies_that_were_missed_are_written_again() {
     assert!(renewed > 200, "{renewed} copies were written again");
 }
 
-/// Two drives read badly, each other places: nothing that one of them can read fails, and what is bad is written anew.
+/// Two drives read badly, each other places: nothing that one of them can read fails, and what is
+/// bad is written anew.
 #[test]
 fn what_one_drive_cannot_read_is_read_on_the_other() {
     for (seed, setup) in (0..).zip(ARRAYS.iter().cycle().take(6)) {
@@ -210,7 +214,8 @@ fn what_one_drive_cannot_read_is_read_on_the_other() {
                     bad.for_each(|(_, (drive, at, _))| failing.spoil(*drive, *at));
                 }
             }
-            // Units have blocks that are bad on each drive, so most of them can be read nowhere; others are read one by one.
+            // Units have blocks that are bad on each drive, so most of them can be read nowhere;
+            // others are read one by one.
             let unreadable = |rig: &Rig| {
                 let failing = rig.failing.as_ref().expect("some fail");
                 let places = rig.contents.places(0..rig.blocks());

@@ -1,4 +1,5 @@
-//! Drives whose rows tell what one of them does not: one may fail or be gone, and nobody pays with a request; with a second one nothing is made up.
+//! Drives whose rows tell what one of them does not: one may fail or be gone, and nobody pays with
+//! a request; with a second one nothing is made up.
 //!
 //! The planted faults below stay: what a placement leaves out of its plans has to be seen.
 
@@ -27,7 +28,8 @@ pub(crate) fn width(setup: &Setup) -> usize {
     (drives - setup.spares()) / setup.arrays()
 }
 
-/// Lives of a setup: in the tests of every day one of three, another one for the next setup; `NEARSLOT_LIVES` says how many.
+/// Lives of a setup: in the tests of every day one of three, another one for the next setup;
+/// `NEARSLOT_LIVES` says how many.
 pub(crate) fn lives(index: u64) -> Range<u64> {
     let told = std::env::var("NEARSLOT_LIVES").ok();
     match told.map(|lives| lives.parse().expect("a number")) {
@@ -63,7 +65,8 @@ pub(crate) fn gone(rig: &mut Rig, drives: &[u16]) {
     rig.failing.as_mut().expect("some fail").gone = drives;
 }
 
-/// One drive of the first array errs: it costs no request, and all that was written is there without any other one.
+/// One drive of the first array errs: it costs no request, and all that was written is there
+/// without any other one.
 fn check_one_bad_drive(slip: Slip) {
     let (mut failures, mut rebuilt) = (0, 0);
     for (index, setup) in setups() {
@@ -88,7 +91,8 @@ fn check_one_bad_drive(slip: Slip) {
     assert!(rebuilt > 10_000, "only {rebuilt} blocks were computed");
 }
 
-/// A drive goes, at once or among requests: all is there, nothing more is sent to it, and a flush is answered.
+/// A drive goes, at once or among requests: all is there, nothing more is sent to it, and a flush
+/// is answered.
 fn check_gone(slip: Slip) {
     let mut rebuilt = 0;
     for (index, setup) in setups() {
@@ -225,7 +229,8 @@ fn what_was_lost_can_be_written_again() {
     }
 }
 
-/// A block that no drive tells is there again when it is written, if need be at the second try: the first one finds out what it cannot read.
+/// A block that no drive tells is there again when it is written, if need be at the second try: the
+/// first one finds out what it cannot read.
 #[test]
 fn a_lost_block_can_be_written_alone() {
     for (index, setup) in setups() {

@@ -1,4 +1,5 @@
-//! All placements under random loads: every read finds what was written, and at last every copy is the newest.
+//! All placements under random loads: every read finds what was written, and at last every copy is
+//! the newest.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -11,7 +12,8 @@ use crate::contents::load;
 use crate::contents::rig::Rig;
 use crate::contents::setups::{BUFFERED, CACHED, DRIVES, SETUPS, Setup};
 
-/// Whether drives choose when everything else of an instant is in, as they do for a loop that refills before the choice.
+/// Whether drives choose when everything else of an instant is in, as they do for a loop that
+/// refills before the choice.
 fn chooses_last(seed: u64) -> bool {
     seed % 2 == 1
 }
@@ -72,7 +74,8 @@ fn every_scheduler_finds_what_was_written() {
     }
 }
 
-/// A fresh stack is given the inputs of a life: its actions are the same. No drive, no loop and no clock has a part in it.
+/// A fresh stack is given the inputs of a life: its actions are the same. No drive, no loop and no
+/// clock has a part in it.
 pub(crate) fn replay(mut again: Stack, lived: &Rig) {
     let mut expected = lived.trace.iter();
     for (now, input) in &lived.inputs {
@@ -86,7 +89,8 @@ pub(crate) fn replay(mut again: Stack, lived: &Rig) {
     assert_eq!(expected.next(), None, "an action is missing");
 }
 
-/// Placements with all their maps, caches, prefetchers, write buffers and schedulers have a turn, and commands are merged. More caches have one in `drawn`.
+/// Placements with all their maps, caches, prefetchers, write buffers and schedulers have a turn,
+/// and commands are merged. More caches have one in `drawn`.
 #[test]
 fn the_log_of_the_inputs_gives_the_same_actions_again() {
     assert!(

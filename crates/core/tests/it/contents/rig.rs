@@ -1,4 +1,5 @@
-//! A whole stack over its drives in virtual time, one event after the other, with the model beside it.
+//! A whole stack over its drives in virtual time, one event after the other, with the model beside
+//! it.
 
 use std::collections::BTreeMap;
 
@@ -155,7 +156,8 @@ impl Rig {
         }
     }
 
-    /// Blocks with a copy on a drive that is gone, of which another one can read what is to be found.
+    /// Blocks with a copy on a drive that is gone, of which another one can read what is to be
+    /// found.
     pub(crate) fn left_of(&self, gone: DriveId) -> Vec<u64> {
         let failing = self.failing.as_ref().expect("some fail");
         let places = self.contents.places(0..self.blocks());
@@ -219,7 +221,8 @@ impl Rig {
         self.drain();
     }
 
-    /// The power goes, and comes again: the volume goes on with what it kept in NVRAM, if it `keeps` that.
+    /// The power goes, and comes again: the volume goes on with what it kept in NVRAM, if it
+    /// `keeps` that.
     pub(crate) fn cut(&mut self, rng: &mut Rng, keeps: bool) {
         let left = keeps.then(|| self.left());
         self.cut_with(rng, left.as_ref());
@@ -320,7 +323,8 @@ impl Rig {
         true
     }
 
-    /// What parts count from the begin of a run never falls: else what was counted before the measured part could not be taken off.
+    /// What parts count from the begin of a run never falls: else what was counted before the
+    /// measured part could not be taken off.
     fn check_counts_grow(&mut self) {
         let mut counted = BTreeMap::new();
         self.stack.tell(&mut |kind, measure, number| {

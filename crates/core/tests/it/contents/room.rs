@@ -1,8 +1,11 @@
-//! Volumes with hardly a free slot, on drives whose homes go bad: whatever waits for a slot is answered, if only by a failure.
+//! Volumes with hardly a free slot, on drives whose homes go bad: whatever waits for a slot is
+//! answered, if only by a failure.
 //!
-//! A copy away from its home holds a slot until it can be written there. Where no home can be, and the copy is the only one of its chunk as the drive of the other one is
-//! gone, no slot becomes free any more; what waits for one is told so, whatever else is under way, and also what begins to wait only as another request was told.
-//! `NEARSLOT_LIVES` says how many lives each of them has besides those that are listed.
+//! A copy away from its home holds a slot until it can be written there. Where no home can be, and
+//! the copy is the only one of its chunk as the drive of the other one is gone, no slot becomes
+//! free any more; what waits for one is told so, whatever else is under way, and also what begins
+//! to wait only as another request was told. `NEARSLOT_LIVES` says how many lives each of them has
+//! besides those that are listed.
 
 use nearslot_core::ids::DriveId;
 use nearslot_core::op::Op;
@@ -38,8 +41,10 @@ const TIGHT: [Setup; 4] = [
     ),
 ];
 
-/// In each of these lives some volume did not answer before: as a delayed write that waits for a slot itself was taken for one that leaves one, as a change of the map was
-/// that is of other drives alone, or as what began to wait when others had failed was not asked for again; or a copy that the buffer alone had waited for spare time.
+/// In each of these lives some volume did not answer before: as a delayed write that waits for a
+/// slot itself was taken for one that leaves one, as a change of the map was that is of other
+/// drives alone, or as what began to wait when others had failed was not asked for again; or a copy
+/// that the buffer alone had waited for spare time.
 const SEEDS: [u64; 6] = [5, 6, 13, 17, 25, 29];
 
 /// Bursts of writes on drives each of which fails so often, and two of which may go.

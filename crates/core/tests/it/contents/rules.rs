@@ -29,8 +29,8 @@ pub(crate) struct Rules {
 
 impl Rules {
     pub(crate) fn new(setup: &Setup, sched: &str) -> Rules {
-        // A movement of the arm for a delayed write is its beginning, but what comes meanwhile may go before it; who waits for the next
-        // request of a process has not begun it yet.
+        // A movement of the arm for a delayed write is its beginning, but what comes meanwhile may
+        // go before it; who waits for the next request of a process has not begun it yet.
         let holds_back = matches!(sched, "scan" | "cscan" | "bfq" | "cfq" | "slack");
         Rules {
             setup: *setup,

@@ -1,11 +1,15 @@
-//! What could have been saved: of each request that fails, whether something that is left has what it asked for.
+//! What could have been saved: of each request that fails, whether something that is left has what
+//! it asked for.
 //!
-//! A block that a drive could not read cannot be read there until it is written again, and a drive that is gone stays gone. So when a read fails,
-//! whatever was tried for it is bad, and if a good place is left that holds what was to be found, it was not tried. Reads that meet a write of
-//! the same chunks are left out, as what is to be found is open then; and so are places that were written for whatever reason since the read came, as it may have
-//! been too early for them. A chunk is what placements know copies of: one of which the last write of any block failed is none, whatever lies there. At fixed places
-//! a copy with a bad block is read for its others. Where blocks lie anywhere it is given up when another one was read: of two copies that each have another bad block
-//! neither will do then, though every block is somewhere.
+//! A block that a drive could not read cannot be read there until it is written again, and a drive
+//! that is gone stays gone. So when a read fails, whatever was tried for it is bad, and if a good
+//! place is left that holds what was to be found, it was not tried. Reads that meet a write of the
+//! same chunks are left out, as what is to be found is open then; and so are places that were
+//! written for whatever reason since the read came, as it may have been too early for them. A chunk
+//! is what placements know copies of: one of which the last write of any block failed is none,
+//! whatever lies there. At fixed places a copy with a bad block is read for its others. Where
+//! blocks lie anywhere it is given up when another one was read: of two copies that each have
+//! another bad block neither will do then, though every block is somewhere.
 
 use nearslot_core::ids::DriveId;
 use nearslot_core::op::Op;
@@ -38,7 +42,8 @@ fn life(setup: &Setup, seed: u64) -> Rig {
     rig
 }
 
-/// Where blocks lie anywhere, the places that count are those which the map may still name: see `kept`.
+/// Where blocks lie anywhere, the places that count are those which the map may still name: see
+/// `kept`.
 #[test]
 fn a_read_that_fails_could_be_read_nowhere() {
     let (mut failed, mut judged, mut wrong) = (0, 0, Vec::new());
@@ -58,8 +63,8 @@ fn a_read_that_fails_could_be_read_nowhere() {
     );
 }
 
-/// A copy that is written in spare time and fails is written again: when there is nothing left to do, none is missing. Of a request that failed nobody knows what there
-/// should be.
+/// A copy that is written in spare time and fails is written again: when there is nothing left to
+/// do, none is missing. Of a request that failed nobody knows what there should be.
 #[test]
 fn a_delayed_copy_that_fails_now_and_then_is_there_in_the_end() {
     let (mut judged, mut failures) = (0, 0);

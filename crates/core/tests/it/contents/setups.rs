@@ -27,7 +27,8 @@ const DISK: &str = "
 /// A drive where every place is as good as every other.
 const NULL: &str = "kind = 'null'\ncapacity_blocks = 2_400\nservice_us = 5000.0";
 
-/// Flash: four dies, eight commands at a time, and so little over that it collects blocks all the time.
+/// Flash: four dies, eight commands at a time, and so little over that it collects blocks all the
+/// time.
 const FLASH: &str = "
     kind = 'ssd'
     capacity_blocks = 2_400
@@ -126,7 +127,8 @@ impl Setup {
         self.place.split(':').next().unwrap_or_default()
     }
 
-    /// Whether a map says where blocks lie: writes go anywhere, and what was discarded lies nowhere.
+    /// Whether a map says where blocks lie: writes go anywhere, and what was discarded lies
+    /// nowhere.
     pub(crate) fn maps(&self) -> bool {
         self.has_slots() || self.offers()
     }
@@ -180,8 +182,8 @@ impl Setup {
         self.place.contains("compact=true")
     }
 
-    /// Whether all free slots may be taken by copies that are away from home, or by writes whose change of the map is not written yet,
-    /// so that moves home cannot wait.
+    /// Whether all free slots may be taken by copies that are away from home, or by writes whose
+    /// change of the map is not written yet, so that moves home cannot wait.
     pub(crate) fn tight(&self) -> bool {
         let waits = self.place.contains("map=virtual_log") || self.place.contains("home=drive");
         let few = self.place.contains("dd=1.") || waits;
@@ -205,7 +207,8 @@ impl Setup {
         built.unwrap_or_else(|error| panic!("{} over {kind}: {error}", self.place))
     }
 
-    /// The same over drives of the first kind that stand as their file says, with a placement that is wrapped into another one.
+    /// The same over drives of the first kind that stand as their file says, with a placement that
+    /// is wrapped into another one.
     pub(crate) fn build_over(
         &self,
         sched: &str,
@@ -489,7 +492,8 @@ pub(crate) const CACHED: &[Setup] = &[
         ),
 ];
 
-/// Placements under write buffers, with caches and without, each of which is so small that writes wait.
+/// Placements under write buffers, with caches and without, each of which is so small that writes
+/// wait.
 pub(crate) const BUFFERED: &[Setup] = &[
     Setup::new("linear", 1, 1)
         .chunk(1)

@@ -1,6 +1,8 @@
-//! Spare drives, rebuilds and what is lost: lives in which drives go one after another, blocks turn bad, commands are not answered and the power goes.
+//! Spare drives, rebuilds and what is lost: lives in which drives go one after another, blocks turn
+//! bad, commands are not answered and the power goes.
 //!
-//! What is computed is what was written, or its request fails; what fails is what the placement says is lost, block for block.
+//! What is computed is what was written, or its request fails; what fails is what the placement
+//! says is lost, block for block.
 
 use std::collections::BTreeSet;
 
@@ -185,7 +187,8 @@ fn spoil(rig: &mut Rig, rng: &mut Rng) {
     }
 }
 
-/// Whole stripes need nothing of what was there: what is not on two drives that are gone is there again.
+/// Whole stripes need nothing of what was there: what is not on two drives that are gone is there
+/// again.
 fn write_again(rig: &mut Rig, setup: &Setup) {
     let before = rig.failed;
     for start in (0..rig.blocks()).step_by(setup.chunk as usize) {
@@ -277,7 +280,8 @@ fn a_spare_that_fails_is_replaced() {
     assert_eq!(rig.failed, 0);
 }
 
-/// A second drive goes before the spare of the first is rebuilt: whole strips are lost, and the rest is rebuilt.
+/// A second drive goes before the spare of the first is rebuilt: whole strips are lost, and the
+/// rest is rebuilt.
 #[test]
 fn two_drives_of_an_array_that_go_lose_what_was_not_rebuilt() {
     let setup = Setup::of("raid5:disks=6:spares=1:strip_kib=4");
@@ -309,7 +313,8 @@ fn two_drives_of_an_array_that_go_lose_what_was_not_rebuilt() {
     assert_eq!(rig.failed, failed + 1);
 }
 
-/// A rebuild meets blocks that cannot be read: these are lost, and those of the spare in their rows, until they are written.
+/// A rebuild meets blocks that cannot be read: these are lost, and those of the spare in their
+/// rows, until they are written.
 #[test]
 fn bad_blocks_that_a_rebuild_meets_cost_a_block_each() {
     for (index, setup) in with_spares() {
@@ -340,8 +345,8 @@ fn bad_blocks_that_a_rebuild_meets_cost_a_block_each() {
     }
 }
 
-/// What a drive had that went fails as gone, whatever else keeps the others of its rows from telling it, and whether that was known; what cannot be read
-/// fails as that.
+/// What a drive had that went fails as gone, whatever else keeps the others of its rows from
+/// telling it, and whether that was known; what cannot be read fails as that.
 #[test]
 fn a_block_fails_by_what_became_of_its_drive() {
     let mut sums = [0; 2];
@@ -366,7 +371,8 @@ fn a_block_fails_by_what_became_of_its_drive() {
     assert!(sums.iter().all(|sum| *sum > 5), "{sums:?}");
 }
 
-/// One command in fifty is not answered: about one strip in ten fails at first, for a source or for its own write.
+/// One command in fifty is not answered: about one strip in ten fails at first, for a source or for
+/// its own write.
 #[test]
 fn a_rebuild_tries_again_what_was_not_answered() {
     for (index, setup) in with_spares() {
@@ -399,7 +405,8 @@ fn bad_blocks_of_two_drives_in_a_page_cost_nothing() {
     }
 }
 
-/// The power goes while a spare is rebuilt: what was rebuilt need not be again, and a drive that is there again is not used.
+/// The power goes while a spare is rebuilt: what was rebuilt need not be again, and a drive that is
+/// there again is not used.
 fn check_cuts(kept: bool) {
     let mut left = Vec::new();
     for (index, setup) in with_spares() {

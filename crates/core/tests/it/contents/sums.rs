@@ -1,6 +1,8 @@
-//! What parities hold, in the model: each version of a block is a number, and a parity the exclusive or of such numbers.
+//! What parities hold, in the model: each version of a block is a number, and a parity the
+//! exclusive or of such numbers.
 //!
-//! So what is computed from the others of a row is a version of a block if, and only if, these are all of that row and belong together.
+//! So what is computed from the others of a row is a version of a block if, and only if, these are
+//! all of that row and belong together.
 
 use std::collections::BTreeMap;
 

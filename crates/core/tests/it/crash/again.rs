@@ -1,7 +1,8 @@
-//! The power goes again while a volume comes back, or just after: the way back can be gone again, and leads to the same.
+//! The power goes again while a volume comes back, or just after: the way back can be gone again,
+//! and leads to the same.
 //!
-//! Recovery itself only reads. What it leaves to be done, such as copies that are to be the same again, is done in the spare time of
-//! the volume, and may be cut anywhere.
+//! Recovery itself only reads. What it leaves to be done, such as copies that are to be the same
+//! again, is done in the spare time of the volume, and may be cut anywhere.
 
 use super::caches::{EAGER, FIXED, config};
 use super::world::{Cut, Recovered, World};
@@ -11,7 +12,8 @@ fn recover(cut: Cut, place: &str) -> Recovered {
     recovered.unwrap_or_else(|error| panic!("{place}: {error}"))
 }
 
-/// Cuts the power again and again after a cut. Whatever was found the first time is found each time.
+/// Cuts the power again and again after a cut. Whatever was found the first time is found each
+/// time.
 fn come_back(place: &str, cut: &Cut, seed: u64) {
     let found = recover(cut.clone(), place).contents();
     let same = |recovered: &mut Recovered, when| {

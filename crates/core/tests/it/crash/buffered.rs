@@ -1,7 +1,9 @@
-//! Power cuts of volumes under a write buffer: what was answered is in the buffer, or where its placement finds it, whatever drives were doing.
+//! Power cuts of volumes under a write buffer: what was answered is in the buffer, or where its
+//! placement finds it, whatever drives were doing.
 //!
-//! Over caches that a power cut empties, with placements that write eagerly, keep copies or a log, and again while what was in the buffer goes to the drives. A buffer
-//! that comes back with what it had at an earlier instant is seen.
+//! Over caches that a power cut empties, with placements that write eagerly, keep copies or a log,
+//! and again while what was in the buffer goes to the drives. A buffer that comes back with what it
+//! had at an earlier instant is seen.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -34,7 +36,8 @@ struct Tally {
     destaged: u64,
 }
 
-/// Runs so many events, with power cuts at some, each of which `harm` makes something of; the second cut is of an earlier instant.
+/// Runs so many events, with power cuts at some, each of which `harm` makes something of; the
+/// second cut is of an earlier instant.
 fn tally(mut world: World, events: u64, harm: fn(Cut, &Cut) -> Cut) -> Tally {
     let mut tally = Tally::default();
     let mut before = world.cut(events);
@@ -51,7 +54,8 @@ fn tally(mut world: World, events: u64, harm: fn(Cut, &Cut) -> Cut) -> Tally {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let mut recovered = cut.recover().expect("it comes back");
             recovered.check(event.is_multiple_of(39));
-            // The power goes again while writes come, and what was in the buffer goes to the drives.
+            // The power goes again while writes come, and what was in the buffer goes to the
+            // drives.
             let mut busy = again.recover().expect("it comes back");
             busy.write_at_once(event);
             let mut twice = busy.cut(event).recover().expect("it comes back twice");
@@ -105,7 +109,8 @@ fn copies_at_fixed_places_under_a_buffer() {
     suffer("mirror:disks=4:stripe_kib=8:buffer_chunks=3", "look", 120);
 }
 
-/// Copies are the same in the end, as without a buffer. A flush does not reach the placement, so reads are the first I/Os of a life.
+/// Copies are the same in the end, as without a buffer. A flush does not reach the placement, so
+/// reads are the first I/Os of a life.
 #[test]
 fn copies_under_a_buffer_are_the_same_in_the_end() {
     for place in FIXED {

@@ -1,6 +1,6 @@
-//! Power cuts over drives with volatile write caches: what the medium does not have yet is lost, sector by sector, with chance one
-//! half. What a volume promises is found all the same: what was answered, where it writes eagerly; what a flush covered, where
-//! copies have fixed places.
+//! Power cuts over drives with volatile write caches: what the medium does not have yet is lost,
+//! sector by sector, with chance one half. What a volume promises is found all the same: what was
+//! answered, where it writes eagerly; what a flush covered, where copies have fixed places.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,8 +1,9 @@
-//! Power cuts of volumes whose drives fail now and then, and drives that cannot be read when a volume comes back.
+//! Power cuts of volumes whose drives fail now and then, and drives that cannot be read when a
+//! volume comes back.
 //!
-//! Nothing else may be found than without failures: what was answered, or was on its way, or was refused and may be there or not. A
-//! block may be unreadable for each block of a drive that is. Recovery succeeds: what it needs was written,
-//! and what could not be written is not needed.
+//! Nothing else may be found than without failures: what was answered, or was on its way, or was
+//! refused and may be there or not. A block may be unreadable for each block of a drive that is.
+//! Recovery succeeds: what it needs was written, and what could not be written is not needed.
 
 use nearslot_core::registry::VolumeError;
 
@@ -39,8 +40,8 @@ impl Tally {
     }
 }
 
-/// Runs so many events, with power cuts at some, over drives of which some commands fail. `scans`: what makes recovery
-/// short is lost at every other cut.
+/// Runs so many events, with power cuts at some, over drives of which some commands fail. `scans`:
+/// what makes recovery short is lost at every other cut.
 fn suffer(place: &str, mut world: World, events: u64, scans: bool, tally: &mut Tally) {
     for event in 0..events {
         world.step();
@@ -88,8 +89,9 @@ fn maps_of_drives_that_fail() {
     tally.check();
 }
 
-/// A copy that cannot be read is given up where another one is current. Hardly a slot is free, so that its slot cannot be retired: it
-/// is used again, but not before the map on the drives names it no longer.
+/// A copy that cannot be read is given up where another one is current. Hardly a slot is free, so
+/// that its slot cannot be retired: it is used again, but not before the map on the drives names it
+/// no longer.
 #[test]
 fn a_slot_of_a_copy_that_was_given_up_holds_nothing_else_before_the_map_says_so() {
     let mut tally = Tally::default();
@@ -105,8 +107,9 @@ fn a_slot_of_a_copy_that_was_given_up_holds_nothing_else_before_the_map_says_so(
     tally.check();
 }
 
-/// Sooner or later eight writes of the map fail one after the other: each world goes on until they have. A sector that was not
-/// answered may be on the drive, and what it names may not be overwritten by what comes after.
+/// Sooner or later eight writes of the map fail one after the other: each world goes on until they
+/// have. A sector that was not answered may be on the drive, and what it names may not be
+/// overwritten by what comes after.
 #[test]
 fn a_map_that_was_given_up_is_found_as_it_was_or_as_it_was_to_be() {
     for place in [
@@ -211,7 +214,8 @@ fn a_drive_that_is_gone_takes_nothing_that_was_promised() {
     }
 }
 
-/// A log is on two drives, a virtual log on the first: without that it is told that the volume cannot come back.
+/// A log is on two drives, a virtual log on the first: without that it is told that the volume
+/// cannot come back.
 #[test]
 fn a_map_comes_back_without_one_of_its_drives() {
     for (place, drive, comes_back) in [
@@ -267,7 +271,8 @@ fn a_map_comes_back_without_one_of_its_drives() {
     }
 }
 
-/// A sector of the map that cannot be read is passed over if it is not needed; else it is told, and never guessed at.
+/// A sector of the map that cannot be read is passed over if it is not needed; else it is told, and
+/// never guessed at.
 #[test]
 fn a_map_that_cannot_be_read_is_told() {
     for place in [
@@ -282,8 +287,8 @@ fn a_map_that_cannot_be_read_is_told() {
         for event in 0..300 {
             world.step();
             let cut = world.cut(event);
-            // For the youngest sector of a virtual log nothing vouches but a saved tail, and for the youngest record of a log without
-            // NVRAM nothing does. Slots have two blocks.
+            // For the youngest sector of a virtual log nothing vouches but a saved tail, and for
+            // the youngest record of a log without NVRAM nothing does. Slots have two blocks.
             let youngest = match cut.tail_slot() {
                 _ if !is_virtual => cut.youngest_record(),
                 Some(slot) => u64::from(slot) * 2..u64::from(slot + 1) * 2,

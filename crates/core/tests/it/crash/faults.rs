@@ -1,6 +1,7 @@
-//! A deliberate fault for what recovery counts on (A11 of the published claims): the check after a power cut has to see it, or
-//! it says nothing. Drives lose what they had written, NVRAM is of an earlier instant, an answer is given before what it says is
-//! safe. At some cuts a fault does no harm.
+//! A deliberate fault for what recovery counts on (A11 of the published claims): the check after a
+//! power cut has to see it, or it says nothing. Drives lose what they had written, NVRAM is of an
+//! earlier instant, an answer is given before what it says is safe. At some cuts a fault does no
+//! harm.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

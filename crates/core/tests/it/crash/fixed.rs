@@ -1,4 +1,5 @@
-//! Power cuts of copies at fixed places: none is lost, no stale one is read, and in the end all copies are the same.
+//! Power cuts of copies at fixed places: none is lost, no stale one is read, and in the end all
+//! copies are the same.
 
 use nearslot_core::config::StackConfig;
 use nearslot_core::contract::Placement;
@@ -64,8 +65,9 @@ struct Tally {
     met: u64,
 }
 
-/// Runs so many events, with power cuts at some: one after which everything becomes quiet, and one after which writes come
-/// at once, and the power goes again. Now and then the run goes on from there.
+/// Runs so many events, with power cuts at some: one after which everything becomes quiet, and one
+/// after which writes come at once, and the power goes again. Now and then the run goes on from
+/// there.
 fn suffer(place: &str, sched: &str, events: u64) -> Tally {
     suffer_as(config(place, sched), events)
 }
@@ -190,7 +192,8 @@ fn without_nvram_nothing_is_believed() {
     assert!(error.starts_with(says), "{error}");
 }
 
-/// What a mirror over small drives wrote is not taken for that of one over large drives, nor the other way round.
+/// What a mirror over small drives wrote is not taken for that of one over large drives, nor the
+/// other way round.
 #[test]
 fn nvram_of_a_volume_of_another_size_is_refused() {
     let small = config("mirror:disks=2", "satf");

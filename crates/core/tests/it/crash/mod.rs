@@ -1,9 +1,12 @@
-//! Power cuts: whatever the instant, what was answered is found again, whole, and nothing else is found in its place.
+//! Power cuts: whatever the instant, what was answered is found again, whole, and nothing else is
+//! found in its place.
 //!
-//! A long random run over small drives keeps an image of every drive, sector by sector. At every fifth I/O boundary (`make soak`: at every one) the power goes in
-//! a copy of that world: writes under way have reached any part of their sectors. The volume is recovered from the
-//! images and NVRAM, audited (no slot has two chunks), and read: each block must have the version that was answered last or
-//! one that was on its way, and a chunk must not mix them. Now and then the run goes on from what was recovered.
+//! A long random run over small drives keeps an image of every drive, sector by sector. At every
+//! fifth I/O boundary (`make soak`: at every one) the power goes in a copy of that world: writes
+//! under way have reached any part of their sectors. The volume is recovered from the images and
+//! NVRAM, audited (no slot has two chunks), and read: each block must have the version that was
+//! answered last or one that was on its way, and a chunk must not mix them. Now and then the run
+//! goes on from what was recovered.
 
 mod again;
 mod buffered;
@@ -18,6 +21,7 @@ mod world;
 use crate::support::number;
 use nearslot_core::config::{DriveConfig, PartConfig, StackConfig};
 use nearslot_core::contract::{Placement, Scheduler};
+use nearslot_core::registry::KnobValue;
 use nearslot_core::registry::VolumeError;
 
 use world::World;
@@ -32,6 +36,15 @@ fn config(place: &str, sched: &str) -> StackConfig {
         .with::<dyn Placement>(place.parse().unwrap())
 }
 
+/// A number that the placement was given, or its default.
+fn knob(config: &StackConfig, name: &str, default: u64) -> u64 {
+    let mut knobs = config.parts.of::<dyn Placement>().knobs.iter();
+    match knobs.find(|(key, _)| key == name) {
+        Some((_, KnobValue::Integer(given))) => *given as u64,
+        _ => default,
+    }
+}
+
 /// One event in so many has a power cut; `make soak` sets 1.
 fn events_per_cut() -> u64 {
     number("NEARSLOT_EVENTS_PER_CUT", 5)
@@ -42,7 +55,8 @@ fn seed() -> u64 {
     number("NEARSLOT_CUT_SEED", 0)
 }
 
-/// A volume, and if its map is in a log with NVRAM, the same with a log that is at home on its drive.
+/// A volume, and if its map is in a log with NVRAM, the same with a log that is at home on its
+/// drive.
 fn at_both_homes(place: &str) -> Vec<String> {
     let mut places = vec![place.to_owned()];
     if place.contains("map=log") {
@@ -512,8 +526,8 @@ fn the_older_of_two_logs_is_not_taken() {
                     recovered
                         .unwrap_or_else(|error| panic!("{place}, event {event}: {error}"))
                         .check(true);
-                    // Not even if the younger one is damaged. The old one lacks more than a record: else the other drive would have
-                    // said that it is alone.
+                    // Not even if the younger one is damaged. The old one lacks more than a record:
+                    // else the other drive would have said that it is alone.
                     if let Ok(mut recovered) = cut.with_a_flipped_bit(event).recover() {
                         recovered.check(true);
                     }
@@ -526,7 +540,8 @@ fn the_older_of_two_logs_is_not_taken() {
     }
 }
 
-/// A drive has an old log when the volume comes back: it is made whole in that life, so that the other one may be lost in the next.
+/// A drive has an old log when the volume comes back: it is made whole in that life, so that the
+/// other one may be lost in the next.
 #[test]
 fn an_old_log_is_made_whole() {
     let place = "ew_array:dm=2:dd=2:foreground=2:map=log:home=drive";

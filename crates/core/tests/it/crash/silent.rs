@@ -1,9 +1,10 @@
 //! Power cuts of volumes whose drives do not tell what goes wrong on them.
 //!
-//! Where sectors are protected, what rotted or was overwritten by a write to another place is never found: another copy is read and
-//! heals it, or the read fails. What a lost write, or one that went elsewhere, has left old is found there and nowhere else: the world knows
-//! these places. Where they are not, nothing can be said of clients' data; but what placements keep themselves has checksums, so
-//! a volume comes back, or it is told what is damaged.
+//! Where sectors are protected, what rotted or was overwritten by a write to another place is never
+//! found: another copy is read and heals it, or the read fails. What a lost write, or one that went
+//! elsewhere, has left old is found there and nowhere else: the world knows these places. Where
+//! they are not, nothing can be said of clients' data; but what placements keep themselves has
+//! checksums, so a volume comes back, or it is told what is damaged.
 
 use nearslot_core::registry::VolumeError;
 
@@ -100,7 +101,8 @@ const ALL: Chances = Chances {
 /// All volumes, over drives with protection or without.
 fn check_protected(protected: bool) {
     let mut tally = Tally::default();
-    // Whether what goes wrong meets the map is decided early in a life: so there are many lives, and more if it hardly did.
+    // Whether what goes wrong meets the map is decided early in a life: so there are many lives,
+    // and more if it hardly did.
     for life in 0..24 {
         if life >= 6 && tally.refused > 5 {
             break;
@@ -132,8 +134,9 @@ fn a_drive_that_ignores_guard_and_tag_is_seen() {
     assert!(said.contains("found"), "said {said}");
 }
 
-/// Over caches that a power cut empties. Who writes eagerly forces each write, so it loses nothing by them; of copies at fixed
-/// places nobody could say what a lost write has left under what the cache had.
+/// Over caches that a power cut empties. Who writes eagerly forces each write, so it loses nothing
+/// by them; of copies at fixed places nobody could say what a lost write has left under what the
+/// cache had.
 #[test]
 fn caches_that_lose_what_they_have_change_nothing() {
     let mut tally = Tally::default();

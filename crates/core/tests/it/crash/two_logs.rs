@@ -1,4 +1,5 @@
-//! A map's log at home on two drives: what one of them has lost, the other one has, and older data are never found in its place.
+//! A map's log at home on two drives: what one of them has lost, the other one has, and older data
+//! are never found in its place.
 
 use super::config;
 use super::world::{Cut, World};
@@ -23,7 +24,8 @@ fn is_right_if_it_comes_back(cut: Cut, all: bool) -> bool {
     recovered.map(|mut found| found.check(all)).is_ok()
 }
 
-/// Of two drives one may be ahead by a record that was not answered: a bad sector there takes nothing, either.
+/// Of two drives one may be ahead by a record that was not answered: a bad sector there takes
+/// nothing, either.
 #[test]
 fn one_bad_sector_never_takes_a_volume() {
     for place in PLACES {
@@ -39,7 +41,8 @@ fn one_bad_sector_never_takes_a_volume() {
     }
 }
 
-/// A drive was set aside long ago, and the other one has lost both control blocks: its records tell that it has come further.
+/// A drive was set aside long ago, and the other one has lost both control blocks: its records tell
+/// that it has come further.
 #[test]
 fn an_old_log_is_not_taken_where_the_other_has_lost_its_control_blocks() {
     for place in PLACES {
@@ -64,7 +67,8 @@ fn an_old_log_is_not_taken_where_the_other_has_lost_its_control_blocks() {
     }
 }
 
-/// A control block is torn on one drive, and in the next life another one: the first was made whole again before.
+/// A control block is torn on one drive, and in the next life another one: the first was made whole
+/// again before.
 #[test]
 fn a_control_block_torn_on_one_drive_is_written_again_there() {
     let mut twice = 0;
@@ -168,8 +172,8 @@ impl SetAside {
     }
 }
 
-/// The log goes on with the drive that answers. What it says then is not lost for an older log, even where that drive is damaged; and when the
-/// other one answers again, it is made whole.
+/// The log goes on with the drive that answers. What it says then is not lost for an older log,
+/// even where that drive is damaged; and when the other one answers again, it is made whole.
 #[test]
 fn a_drive_that_does_not_answer_is_set_aside_and_made_whole_again() {
     // With one copy before the answer, or a write would wait for the other drive anyway.
@@ -228,13 +232,15 @@ impl OnItsWay {
         }
     }
 
-    /// From when the other drive is whole on, nothing that was answered is lost. At how many cuts it is.
+    /// From when the other drive is whole on, nothing that was answered is lost. At how many cuts
+    /// it is.
     fn becomes_whole(&mut self) -> u64 {
         let (mut is_marked, mut is_whole) = (false, 0);
         for event in 0..300 {
             self.world.step();
             let cut = self.world.cut(event);
-            // Before it is marked its old log is taken. While a control block is on its way a cut has it or not.
+            // Before it is marked its old log is taken. While a control block is on its way a cut
+            // has it or not.
             is_marked |= self.world.is_marked(self.other);
             if !is_marked || self.world.writes_control() {
                 continue;
@@ -251,8 +257,9 @@ impl OnItsWay {
         is_whole
     }
 
-    /// Until the other drive is whole the power goes at each event, and then the one that was gone is there again. What the other one has got
-    /// is of a life that was lost: it does not keep it from being made whole.
+    /// Until the other drive is whole the power goes at each event, and then the one that was gone
+    /// is there again. What the other one has got is of a life that was lost: it does not keep it
+    /// from being made whole.
     fn is_there_again(&mut self) -> u64 {
         let (mut is_marked, mut is_whole) = (false, 0);
         for event in 0.. {

@@ -20,7 +20,6 @@ use std::rc::Rc;
 use nearslot_core::config::{Assembly, StackConfig};
 use nearslot_core::contract::{Destage, Drive, Placement};
 use nearslot_core::ids::{DriveId, RequestId};
-use nearslot_core::registry::KnobValue;
 use nearslot_core::rng::Rng;
 use nearslot_core::stack::{Action, Input, Stack};
 use nearslot_core::units::{Blocks, Instant};
@@ -36,6 +35,7 @@ pub(crate) use recovered::Recovered;
 use silent::Silent;
 pub(crate) use silent::{Chances, Counts};
 
+use crate::crash::knob;
 use crate::support::below::Below;
 
 const DEPTH: usize = 6;
@@ -74,7 +74,8 @@ pub(crate) struct World {
     faulty: Option<Faulty>,
     /// What goes wrong without a word; none if nothing does.
     silent: Option<Silent>,
-    /// By block: versions whose writes failed since the last one that did not. Nobody knows what of them was written.
+    /// By block: versions whose writes failed since the last one that did not. Nobody knows what of
+    /// them was written.
     unsure: BTreeMap<u64, BTreeSet<u64>>,
     /// Requests that failed, and those of them that did since no change of the map can be kept.
     failed: u64,
@@ -105,7 +106,8 @@ pub(crate) struct World {
     version: u64,
     log_writes: u64,
     moves: u64,
-    /// Whether a power cut may take all that was written since the last flush, but for forced writes.
+    /// Whether a power cut may take all that was written since the last flush, but for forced
+    /// writes.
     lazy: bool,
     /// So many places that requests begin at; see [`World::in_few_places`].
     places: u64,
@@ -122,7 +124,8 @@ impl World {
         World::written(config, built)
     }
 
-    /// The same with a placement that takes the caches for protected ones: it forces nothing, and waits for no flush.
+    /// The same with a placement that takes the caches for protected ones: it forces nothing, and
+    /// waits for no flush.
     pub(crate) fn trusting(config: StackConfig) -> World {
         let mut protected = config.clone();
         protected.drive.part = "of the test:cache=protected".parse().unwrap();
@@ -210,8 +213,8 @@ impl World {
         world
     }
 
-    /// Requests, flushes and forced writes meet each other more often from now on, and drives write nothing before a flush that is
-    /// not forced.
+    /// Requests, flushes and forced writes meet each other more often from now on, and drives write
+    /// nothing before a flush that is not forced.
     pub(crate) fn in_few_places(mut self) -> World {
         (self.places, self.apart_forced, self.lazy) = (4, 3, true);
         self
@@ -226,7 +229,8 @@ impl World {
         self
     }
 
-    /// Sectors rot from now on, and writes are lost or go elsewhere. `protected`: drives look at guard and tag of each sector.
+    /// Sectors rot from now on, and writes are lost or go elsewhere. `protected`: drives look at
+    /// guard and tag of each sector.
     pub(crate) fn going_wrong(self, chances: Chances, protected: bool) -> World {
         self.going_wrong_in_life(0, chances, protected)
     }
@@ -258,7 +262,8 @@ impl World {
         world
     }
 
-    /// A drive is gone from now on. Of a write under way there the first sectors may have arrived; of what it is sent later, nothing does.
+    /// A drive is gone from now on. Of a write under way there the first sectors may have arrived;
+    /// of what it is sent later, nothing does.
     pub(crate) fn losing(self, drive: usize) -> World {
         let mut world = self.failing(0.0);
         world.faulty = world.faulty.map(|faulty| faulty.without(Some(drive)));
@@ -385,7 +390,8 @@ impl World {
         chunk * self.chunk..(chunk + 1) * self.chunk
     }
 
-    /// So many places that requests begin at: few, so that they are overwritten while older copies are still delayed.
+    /// So many places that requests begin at: few, so that they are overwritten while older copies
+    /// are still delayed.
     fn hot(&self) -> u64 {
         self.chunks().min(self.places)
     }
@@ -568,7 +574,8 @@ impl World {
         }
     }
 
-    /// The buffer of delayed copies stands in for a read that has failed. What is written by itself comes from there anyway.
+    /// The buffer of delayed copies stands in for a read that has failed. What is written by itself
+    /// comes from there anyway.
     fn recalled(&mut self, origin: &Origin, len: Blocks) {
         assert!(self.may_fail(), "no command fails here");
         let data = origin.data().expect("the volume's data were read");
@@ -654,7 +661,8 @@ impl World {
                 .map(|bytes| Sector::Own(Rc::new(bytes.try_into().unwrap())))
                 .collect();
         };
-        // What is moved home, unlike what compaction moves, is still in a buffer, or was read anew to be in one.
+        // What is moved home, unlike what compaction moves, is still in a buffer, or was read anew
+        // to be in one.
         let moves_home = self.config.parts.of::<dyn Placement>().name == "distorted_mirror";
         let of_spare_time = origin.request.is_none();
         let is_moved = of_spare_time && !origin.open;
@@ -691,7 +699,8 @@ impl World {
         Sector::Client(block, version)
     }
 
-    /// By block: versions besides the one that was answered last, or covered by a flush, that may be found after a power cut.
+    /// By block: versions besides the one that was answered last, or covered by a flush, that may
+    /// be found after a power cut.
     fn uncertain(&self) -> BTreeMap<u64, BTreeSet<u64>> {
         let mut versions = self.unsure.clone();
         if let Some(covered) = &self.covered {
@@ -716,7 +725,8 @@ impl World {
         reads && self.silent.is_none()
     }
 
-    /// Whether a control block of a map's log is under way: recovery may find it, or the one before.
+    /// Whether a control block of a map's log is under way: recovery may find it, or the one
+    /// before.
     pub(crate) fn writes_control(&self) -> bool {
         let running = self.running.iter().flatten();
         let mut starts = running.filter_map(|one| one.sectors.first());
@@ -783,14 +793,5 @@ impl World {
             tears,
             lost,
         }
-    }
-}
-
-/// A number that the placement was given, or its default.
-fn knob(config: &StackConfig, name: &str, default: u64) -> u64 {
-    let mut knobs = config.parts.of::<dyn Placement>().knobs.iter();
-    match knobs.find(|(key, _)| key == name) {
-        Some((_, KnobValue::Integer(given))) => *given as u64,
-        _ => default,
     }
 }

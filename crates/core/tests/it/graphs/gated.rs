@@ -17,8 +17,8 @@ use super::lanes;
 const GATE: Tag = Tag(9);
 const WRITE: Tag = Tag(2);
 
-/// A write reads on the first drive, and writes on the second when that is done and a gate is open. A client's read on the second drive
-/// opens the gate.
+/// A write reads on the first drive, and writes on the second when that is done and a gate is open.
+/// A client's read on the second drive opens the gate.
 struct Gated {
     /// Writes of which it was told that they never start.
     skipped: Arc<AtomicU64>,

@@ -1,6 +1,8 @@
-//! Plans as graphs: a small RAID-5 whose drives fail now and then, against a model of what every block holds.
+//! Plans as graphs: a small RAID-5 whose drives fail now and then, against a model of what every
+//! block holds.
 //!
-//! The test carries out the stack's actions by itself, on drives that are lists of numbers, and lets commands end in any order.
+//! The test carries out the stack's actions by itself, on drives that are lists of numbers, and
+//! lets commands end in any order.
 
 mod gated;
 mod raid5;
@@ -54,7 +56,8 @@ struct Rig {
     number: u64,
     /// How often commands fail, by drive.
     bad: [f64; 3],
-    /// What cannot be read until it is written again, by drive and address: a write of it has failed.
+    /// What cannot be read until it is written again, by drive and address: a write of it has
+    /// failed.
     unreadable: BTreeSet<(DriveId, Pba)>,
     done: u64,
     failed: u64,
@@ -304,7 +307,8 @@ fn one_drive_that_fails_now_and_then_costs_no_data() {
     assert!(failures["write"] > 500, "{failures:?}");
 }
 
-/// What then cannot be known is said, and nothing is written beside it: what is answered is always right.
+/// What then cannot be known is said, and nothing is written beside it: what is answered is always
+/// right.
 #[test]
 fn two_drives_that_fail_now_and_then_cost_requests_but_give_no_wrong_data() {
     let (mut failed, mut done) = (0, 0);
@@ -322,7 +326,8 @@ fn two_drives_that_fail_now_and_then_cost_requests_but_give_no_wrong_data() {
     assert!(failed > 500, "only {failed} of {done} requests failed");
 }
 
-/// A write that waits for a read which fails, and for which nothing stands in, never starts; its request fails, once.
+/// A write that waits for a read which fails, and for which nothing stands in, never starts; its
+/// request fails, once.
 #[test]
 fn what_waits_for_a_failed_step_never_starts() {
     let mut rig = Rig::new(1, false);

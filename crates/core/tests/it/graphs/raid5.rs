@@ -1,8 +1,9 @@
 //! A small RAID-5 as plans: what it needs of a graph of steps, and nothing else.
 //!
-//! Two drives with data and one with parity, a chunk to each. A write of a chunk reads the old data and the old parity,
-//! and writes both anew. A read that fails is answered from the other two drives, and what they give is written where the
-//! read failed. A write that fails is tolerated: what is there cannot be read from then on, and the other two drives tell it.
+//! Two drives with data and one with parity, a chunk to each. A write of a chunk reads the old data
+//! and the old parity, and writes both anew. A read that fails is answered from the other two
+//! drives, and what they give is written where the read failed. A write that fails is tolerated:
+//! what is there cannot be read from then on, and the other two drives tell it.
 
 use nearslot_core::contract::{Drives, Placement, Shape};
 use nearslot_core::ids::DriveId;

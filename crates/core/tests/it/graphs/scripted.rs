@@ -1,4 +1,5 @@
-//! Single words of plans, each said by a placement that says nothing else: what the stack makes of it.
+//! Single words of plans, each said by a placement that says nothing else: what the stack makes of
+//! it.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -184,7 +185,8 @@ fn a_request_fails_with_its_plan_whatever_becomes_of_the_steps() {
     }
 }
 
-/// What a gate keeps waiting never starts when that is refused, and its request fails for the reason that is told.
+/// What a gate keeps waiting never starts when that is refused, and its request fails for the
+/// reason that is told.
 #[test]
 fn a_gate_that_is_refused_fails_what_waits_for_it() {
     for refused in [false, true] {
@@ -227,7 +229,8 @@ fn a_gate_that_is_refused_fails_what_waits_for_it() {
     }
 }
 
-/// A write to any slot waits for a read, and is revoked meanwhile. When the read has ended, it does not start.
+/// A write to any slot waits for a read, and is revoked meanwhile. When the read has ended, it does
+/// not start.
 #[test]
 fn what_is_revoked_while_it_waits_for_another_step_never_starts() {
     let plan: fn(&Request, &mut Plan) = |request, out| {
@@ -257,8 +260,8 @@ fn what_is_revoked_while_it_waits_for_another_step_never_starts() {
     assert_eq!(stage.started.len(), 2, "two reads");
 }
 
-/// A write has something to carry from a read, and fails. What is written in its place carries the same, and so does it if the buffer stood in for the
-/// read.
+/// A write has something to carry from a read, and fails. What is written in its place carries the
+/// same, and so does it if the buffer stood in for the read.
 #[test]
 fn what_is_written_again_carries_what_the_first_write_did() {
     for buffered in [false, true] {
@@ -298,7 +301,8 @@ fn what_is_written_again_carries_what_the_first_write_did() {
     }
 }
 
-/// Of the writes of a forced request those are forced that it waits for; a placement may force its own, too.
+/// Of the writes of a forced request those are forced that it waits for; a placement may force its
+/// own, too.
 #[test]
 fn a_forced_request_forces_what_it_waits_for() {
     let plan: fn(&Request, &mut Plan) = |_, out| {
@@ -320,7 +324,8 @@ fn a_forced_request_forces_what_it_waits_for() {
     }
 }
 
-/// Two writes of which one is enough wait for a read that fails: one stands for both, and of each the placement is told.
+/// Two writes of which one is enough wait for a read that fails: one stands for both, and of each
+/// the placement is told.
 #[test]
 fn of_alternatives_that_never_start_each_is_told() {
     let plan: fn(&Request, &mut Plan) = |_, out| {
@@ -364,7 +369,8 @@ fn a_drive_with_less_to_do_is_asked_what_it_does_in_spare_time() {
     assert!(skipped.is_some() && asked > skipped, "{since:?}");
 }
 
-/// A drive that has said that it is gone is there again, and does what it is told. Nobody has kept account of it meanwhile.
+/// A drive that has said that it is gone is there again, and does what it is told. Nobody has kept
+/// account of it meanwhile.
 #[test]
 fn a_drive_that_was_gone_stays_so() {
     let plan: fn(&Request, &mut Plan) = |_, out| _ = out.io(io(0, Op::Read, Tag(1)));

@@ -29,7 +29,8 @@ fn queued(text: &str, depth: u32, sched: &'static str) -> QueuedBlueprint {
     QueuedBlueprint::new(blueprint(text), depth, Arc::new(make))
 }
 
-/// A host's scheduler that sorts among the oldest only: so many as a drive of that depth has besides the one that it does.
+/// A host's scheduler that sorts among the oldest only: so many as a drive of that depth has
+/// besides the one that it does.
 struct Window {
     inner: Box<dyn Scheduler>,
     room: usize,
@@ -93,7 +94,8 @@ fn assert_alike(one: Vec<(u64, Timeline)>, other: Vec<(u64, Timeline)>, case: &s
     }
 }
 
-/// True of schedulers that do not look at when a request came to the host, which the drive does not know: `aged_satf` does.
+/// True of schedulers that do not look at when a request came to the host, which the drive does not
+/// know: `aged_satf` does.
 #[test]
 fn a_drive_that_sorts_serves_as_a_host_that_sorts_among_as_many() {
     let complete = complete_disk();
@@ -155,7 +157,8 @@ fn in_a_row(text: &str, op: Op, depth: u32, sched: &'static str) -> u64 {
     rig.now.0 / 1_000_000
 }
 
-/// Positioning times do not know the buffer: who sorts by them alone takes a stream of reads apart. Writes the buffer puts in order once more.
+/// Positioning times do not know the buffer: who sorts by them alone takes a stream of reads apart.
+/// Writes the buffer puts in order once more.
 #[test]
 fn a_drive_that_sorts_serves_a_stream_as_fast_as_one_that_does_not() {
     let text = include_str!("../../../src/drive/catalog/hitachi-7200-90mb.toml");
@@ -262,7 +265,8 @@ fn the_host_knows_where_the_arm_was_when_a_command_ended() {
     }
 }
 
-/// Of a drive with a buffer a host knows as much as an oracle that is told what the drive does, when it does it.
+/// Of a drive with a buffer a host knows as much as an oracle that is told what the drive does,
+/// when it does it.
 #[test]
 fn the_host_prices_as_one_who_saw_what_has_ended() {
     let complete = complete_disk();
@@ -421,7 +425,8 @@ fn send(
     command
 }
 
-/// The next command of a drive ends, and the oracle is told; `meanwhile` it is asked at each instant at which the drive does something.
+/// The next command of a drive ends, and the oracle is told; `meanwhile` it is asked at each
+/// instant at which the drive does something.
 fn end(
     (drive, oracle): (&mut dyn Drive, &mut dyn Oracle),
     mut meanwhile: impl FnMut(&mut dyn Oracle, Instant),
@@ -436,8 +441,8 @@ fn end(
     }
 }
 
-/// A host knows what a drive that sorts has in its buffer when the last command has ended. While the drive has commands, what they bring and push out is not known, and
-/// nothing is told.
+/// A host knows what a drive that sorts has in its buffer when the last command has ended. While
+/// the drive has commands, what they bring and push out is not known, and nothing is told.
 #[test]
 fn what_the_buffer_has_is_told_while_the_drive_has_no_command() {
     let firmware = queued(&complete_disk(), 4, SCHED_DEFAULT);
@@ -473,8 +478,8 @@ fn what_the_buffer_has_is_told_while_the_drive_has_no_command() {
     assert!([5_000, 9_000].iter().all(|at| has(&begins, *at)));
 }
 
-/// When a command ends, a host's prices are those of whoever saw each command begin: when the one before ended, or when it was sent. That others ask the host meanwhile
-/// changes nothing.
+/// When a command ends, a host's prices are those of whoever saw each command begin: when the one
+/// before ended, or when it was sent. That others ask the host meanwhile changes nothing.
 #[test]
 fn a_host_prices_as_who_sees_each_command_begin() {
     let mut rng = Rng::stream(7, "host");

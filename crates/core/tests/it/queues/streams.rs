@@ -14,7 +14,8 @@ use nearslot_core::units::Instant;
 
 use super::rig::Rig;
 
-/// What a scheduler was told: whether an I/O came or ended, of which stream, and what was known of that.
+/// What a scheduler was told: whether an I/O came or ended, of which stream, and what was known of
+/// that.
 type Told = (&'static str, u32, Stream);
 
 /// First come, first served, and writes down what it is told.

@@ -1,7 +1,9 @@
-//! Two ways to choose among all places, decision by decision: `satf` goes by track, `expand` puts every place into its queue.
+//! Two ways to choose among all places, decision by decision: `satf` goes by track, `expand` puts
+//! every place into its queue.
 //!
-//! Random queues of reads, writes and range writes, over disks of every layout: zones, skews, heads in turns, sectors that are skipped and
-//! sectors that lie elsewhere. And what the search by track costs: prices are counted.
+//! Random queues of reads, writes and range writes, over disks of every layout: zones, skews, heads
+//! in turns, sectors that are skipped and sectors that lie elsewhere. And what the search by track
+//! costs: prices are counted.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -155,7 +157,8 @@ impl Two {
         self.insert(Op::Write, hint, len, Some(offer));
     }
 
-    /// Few blocks, some tracks, or all; often the same for many, so that they take them from each other.
+    /// Few blocks, some tracks, or all; often the same for many, so that they take them from each
+    /// other.
     fn ranges(&mut self) -> Vec<Range<u64>> {
         let rng = &mut self.rng;
         let longest = [3, 20, 100, self.capacity.min(500)][rng.below(4) as usize];

@@ -68,7 +68,8 @@ pub(crate) struct Counts {
     pub(crate) resets: u64,
     /// Resets of zones that are read-only.
     pub(crate) dead: u64,
-    /// Landed in a zone behind one that was asked for later, or ended before one that lies before it.
+    /// Landed in a zone behind one that was asked for later, or ended before one that lies before
+    /// it.
     pub(crate) reordered: u64,
     /// Ordinary writes that followed each other in a zone.
     pub(crate) in_order: u64,
@@ -218,7 +219,8 @@ impl Client {
         self.rig.submit(request);
     }
 
-    /// An ordinary write in a zone that is never offered, behind the one before and without waiting for that, or in the conventional zone.
+    /// An ordinary write in a zone that is never offered, behind the one before and without waiting
+    /// for that, or in the conventional zone.
     fn write_in_order(&mut self) {
         let len = 1 + self.rng.below(self.habits.len);
         let anywhere = self.rng.chance(0.3);

@@ -1,8 +1,10 @@
 //! Range writes and power cuts: what a pointer on the medium leads to is there.
 //!
-//! A host keeps files of one extent each. A new version of a file is a range write into what is free; when it is answered and flushed, a pointer to it is written in
-//! place, and when that is flushed the old extent is free again. After a power cut the host knows its pointers and nothing else. Until then nothing was
-//! promised: what is under way may be torn, wherever it was offered, and a drive with a volatile cache may lose what no flush has covered.
+//! A host keeps files of one extent each. A new version of a file is a range write into what is
+//! free; when it is answered and flushed, a pointer to it is written in place, and when that is
+//! flushed the old extent is free again. After a power cut the host knows its pointers and nothing
+//! else. Until then nothing was promised: what is under way may be torn, wherever it was offered,
+//! and a drive with a volatile cache may lose what no flush has covered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -260,7 +262,8 @@ impl Host {
         }
     }
 
-    /// The power goes. What a cache has may be lost, block by block, and what is under way is torn, wherever it may have landed.
+    /// The power goes. What a cache has may be lost, block by block, and what is under way is torn,
+    /// wherever it may have landed.
     fn cut(&mut self, medium: &mut Medium) {
         for run in self.rig.volatile() {
             for block in run.at.0..(run.at + run.len).0 {
@@ -351,7 +354,8 @@ fn suffer(text: &str, sorts: bool, name: &'static str, slip: Slip) -> u64 {
     kept
 }
 
-/// Disks without a cache, with a volatile one and with one that gathers writes; the host chooses, or the drive.
+/// Disks without a cache, with a volatile one and with one that gathers writes; the host chooses,
+/// or the drive.
 fn all(slip: Slip) {
     for text in [DISK, &complete_disk(), &hoarding_disk(), &sorting_disk()] {
         for sorts in [false, true] {

@@ -1,8 +1,9 @@
-//! Range writes through whole stacks: every scheduler that chooses in its own way, over disks, flash and a drive without mechanics.
+//! Range writes through whole stacks: every scheduler that chooses in its own way, over disks,
+//! flash and a drive without mechanics.
 //!
-//! A client ([`client`]) offers what it takes for free, hears of completions late, frees blocks and uses them again. Whatever
-//! chooses, a write lands within what was offered, aligned and whole, never where another one is or what was not freed lies; and it is
-//! answered once.
+//! A client ([`client`]) offers what it takes for free, hears of completions late, frees blocks and
+//! uses them again. Whatever chooses, a write lands within what was offered, aligned and whole,
+//! never where another one is or what was not freed lies; and it is answered once.
 
 #![expect(
     clippy::single_range_in_vec_init,
@@ -68,7 +69,8 @@ fn nobody_writes_where_another_one_does_whatever_chooses() {
     assert!(sum.refused > 20, "{sum:?}");
 }
 
-/// A disk that holds eight commands, and chooses the places of range writes with this scheduler in its firmware.
+/// A disk that holds eight commands, and chooses the places of range writes with this scheduler in
+/// its firmware.
 fn choosing(text: &str, name: &'static str) -> Box<dyn Blueprint> {
     let firmware = Arc::new(move |bare: &dyn Blueprint| scheduler(name, bare));
     Box::new(QueuedBlueprint::new(blueprint(text), 8, firmware))

@@ -1,4 +1,5 @@
-//! Range writes that a placement makes by itself: they land where writes may begin, carry the volume's data, and leave no offer behind, whatever becomes of them.
+//! Range writes that a placement makes by itself: they land where writes may begin, carry the
+//! volume's data, and leave no offer behind, whatever becomes of them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +17,8 @@ use crate::queues::rig::Rig;
 use crate::ranges::choosing;
 use crate::support::{DISK, blueprint, scheduler};
 
-/// Reads the first block, then writes to one of blocks 10 to 39, of which every fifth may be written.
+/// Reads the first block, then writes to one of blocks 10 to 39, of which every fifth may be
+/// written.
 struct Copier {
     fifths: Fifths,
     skipped: Arc<AtomicUsize>,
@@ -108,7 +110,8 @@ fn it_lands_where_writes_may_begin_with_the_data_of_its_request() {
             landed.iter().all(|at| at % 5 == 0 && (10..40).contains(at)),
             "{landed:?}"
         );
-        // Nobody keeps account of what is free, so a place may be taken again, but not by two at a time.
+        // Nobody keeps account of what is free, so a place may be taken again, but not by two at a
+        // time.
         assert_eq!(landed.len(), 6);
         // The answer has the address that was asked for.
         let told = rig

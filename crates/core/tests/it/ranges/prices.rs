@@ -1,4 +1,5 @@
-//! What a choice costs: prices of places, counted. Expanding costs one for each place; the search by track at most one for each track.
+//! What a choice costs: prices of places, counted. Expanding costs one for each place; the search
+//! by track at most one for each track.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -178,7 +179,8 @@ fn a_search_costs_at_most_a_price_a_track_and_stops_where_the_seek_alone_takes_l
     assert!(bounded_of_all <= prices_of_all, "{of_all:?}");
 }
 
-/// A drive that gathers writes has its arm elsewhere for a write than for a read, and it is the writes that are asked how far they are.
+/// A drive that gathers writes has its arm elsewhere for a write than for a read, and it is the
+/// writes that are asked how far they are.
 #[test]
 fn how_far_an_offer_is_counts_from_where_writes_begin() {
     let far = ArmPosition {

@@ -1,8 +1,9 @@
-//! Range writes on drives with zones: disks whose zones the host chooses, disks with a queue, and flash that works on many commands at a time
-//! and ends them in any order.
+//! Range writes on drives with zones: disks whose zones the host chooses, disks with a queue, and
+//! flash that works on many commands at a time and ends them in any order.
 //!
-//! The client of the suite keeps an account of its zones. A block is free again only when its zone was reset; what has landed in a zone lies
-//! there without a gap from its begin on; nobody lands in a zone in which a write has failed. Beside that it writes in one zone in order, without waiting
+//! The client of the suite keeps an account of its zones. A block is free again only when its zone
+//! was reset; what has landed in a zone lies there without a gap from its begin on; nobody lands in
+//! a zone in which a write has failed. Beside that it writes in one zone in order, without waiting
 //! for answers, and anywhere in the conventional one.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -107,7 +108,8 @@ impl Account {
         self.of(self.offered)
     }
 
-    /// Where the next write of the zone that is written in order begins. If it is full it is to be reset, and none is given.
+    /// Where the next write of the zone that is written in order begins. If it is full it is to be
+    /// reset, and none is given.
     pub(crate) fn next_in_order(&mut self, len: u64) -> Option<u64> {
         if self.written + len > self.shape.capacity {
             self.written = 0;
@@ -117,7 +119,8 @@ impl Account {
         Some(self.in_order().start + self.written - len)
     }
 
-    /// From where on an offer goes, and how many free blocks it has: of about a zone, some zones or all.
+    /// From where on an offer goes, and how many free blocks it has: of about a zone, some zones or
+    /// all.
     pub(crate) fn some(&self, share: usize, rng: &mut Rng) -> (u64, u64) {
         let zone = rng.below(u64::from(self.offered)) as u32;
         let begin = match share {
@@ -127,7 +130,8 @@ impl Account {
         (begin, [self.shape.capacity, 200, self.blocks()][share])
     }
 
-    /// A zone that is to be reset now, if any is: one that is used up, the fullest if a write found no room, or any now and then.
+    /// A zone that is to be reset now, if any is: one that is used up, the fullest if a write found
+    /// no room, or any now and then.
     pub(crate) fn due_for_reset(&mut self, free: &BTreeSet<u64>, rng: &mut Rng) -> Option<u32> {
         let may = |zone: &u32| {
             !self.dead.contains(zone) && !self.resets.values().any(|other| other == zone)
@@ -161,7 +165,8 @@ impl Account {
         self.landed.retain(|begin, _| !zone.contains(begin));
     }
 
-    /// A write has landed, or has tried to. Whether it lies behind one that was asked for later, or one that lies behind it has ended before.
+    /// A write has landed, or has tried to. Whether it lies behind one that was asked for later, or
+    /// one that lies behind it has ended before.
     pub(crate) fn landed(&mut self, request: RequestId, at: u64, len: u64) -> bool {
         let zone = self
             .shape
@@ -178,7 +183,8 @@ impl Account {
     }
 }
 
-/// A drive on which some blocks cannot be written, and which tells the end of some commands late: those that end later may be told before.
+/// A drive on which some blocks cannot be written, and which tells the end of some commands late:
+/// those that end later may be told before.
 struct Shaken {
     inner: Box<dyn Drive>,
     rng: Rng,
@@ -316,7 +322,8 @@ fn nobody_writes_where_another_one_does_in_the_zones_of_flash() {
     assert!(sum.reordered > 500, "{sum:?}");
 }
 
-/// A write that is refused moves no arm: a disk that chooses goes on from where it is, and its host knows that.
+/// A write that is refused moves no arm: a disk that chooses goes on from where it is, and its host
+/// knows that.
 #[test]
 fn what_is_refused_moves_no_arm() {
     let buffered = complete_disk();

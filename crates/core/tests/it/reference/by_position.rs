@@ -80,7 +80,8 @@ impl Definition for HitsFirst {
     }
 }
 
-/// The same with any others beside hits (0), with reads alone (1), or with reads of one block and writes (2).
+/// The same with any others beside hits (0), with reads alone (1), or with reads of one block and
+/// writes (2).
 fn with_others(mut steps: Vec<Step>, who: u8) -> Vec<Step> {
     for step in &mut steps {
         let Step::Arrive(asks) = step else {

@@ -1,5 +1,5 @@
-//! Twins of the eager-writing schedulers: plain lists, every read priced and every free slot tried, after the pseudo-code
-//! of the reference notes.
+//! Twins of the eager-writing schedulers: plain lists, every read priced and every free slot tried,
+//! after the pseudo-code of the reference notes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -176,7 +176,8 @@ impl FreeBw {
         }
     }
 
-    /// The read of the nearest cylinder in a direction that turns when nothing is ahead; of a cylinder, the oldest.
+    /// The read of the nearest cylinder in a direction that turns when nothing is ahead; of a
+    /// cylinder, the oldest.
     fn scan(&mut self, queue: &Queue, reads: &[usize], view: &View<'_>) -> usize {
         let here = arm_position(view).cylinder;
         let nearest = |upward: bool| {
@@ -236,7 +237,8 @@ impl Definition for FreeBw {
     }
 }
 
-/// The slot for a write before a read, between the two cylinders, that leaves the read's start as it is.
+/// The slot for a write before a read, between the two cylinders, that leaves the read's start as
+/// it is.
 fn in_gap(view: &View<'_>, read: &Io) -> Option<FreePlace> {
     let start = view.now
         + view
@@ -277,7 +279,8 @@ pub(crate) struct GapSatf {
     write_run: Duration,
     upward: bool,
     planned: Option<IoId>,
-    /// By sequence, those that go before all others since one of them had waited for half the limit.
+    /// By sequence, those that go before all others since one of them had waited for half the
+    /// limit.
     turn: Vec<u64>,
     /// When writes began to go by themselves while a read waits.
     run_since: Option<Instant>,
@@ -305,7 +308,8 @@ impl GapSatf {
         *mean = Some(old + (value - old) / 64);
     }
 
-    /// Way and wait, less what writes fill of the wait as far as they press: how many of how many they are.
+    /// Way and wait, less what writes fill of the wait as far as they press: how many of how many
+    /// they are.
     fn price(&self, queue: &Queue, pressure: (i64, i64), read: usize, view: &View<'_>) -> i64 {
         let (writes, all) = pressure;
         let io = &queue[read];
@@ -383,7 +387,8 @@ impl Definition for GapSatf {
         let best = reads.iter().copied().min_by_key(price);
         let best = best.expect("a read waits");
         let (price, _) = price(&best);
-        // If writes press, one may take as long as usual, and a fifth of what this read is dearer than usual; and a quarter more.
+        // If writes press, one may take as long as usual, and a fifth of what this read is dearer
+        // than usual; and a quarter more.
         let usual = self.of_write.unwrap_or(price) + (price - self.of_read.unwrap_or(price)) / 5;
         let most = usual * 5 / 4;
         let run = self.run_since.map(|since| view.now.since(since));
@@ -471,7 +476,8 @@ fn a_write_never_delays_the_read_that_it_precedes() {
     }
 }
 
-/// Lets a scheduler serve bursts and watches that no write delays a read. Gives the gaps that took writes.
+/// Lets a scheduler serve bursts and watches that no write delays a read. Gives the gaps that took
+/// writes.
 pub(crate) fn check_gaps(part: &str) -> u32 {
     let blueprint = blueprint(DISK);
     let gaps = Arc::new(AtomicU32::new(0));

@@ -1,8 +1,10 @@
-//! A deliberate fault for each rule of the eager-writing schedulers: a scheduler that breaks it is given to the check that
-//! exists for it, which has to fail. A check that no fault can fail says nothing.
+//! A deliberate fault for each rule of the eager-writing schedulers: a scheduler that breaks it is
+//! given to the check that exists for it, which has to fail. A check that no fault can fail says
+//! nothing.
 //!
-//! Most faults are definitions with one rule changed, held against the part of the table as the true definition is; the
-//! others are parts of the table in the place of one whose rule they do not keep.
+//! Most faults are definitions with one rule changed, held against the part of the table as the
+//! true definition is; the others are parts of the table in the place of one whose rule they do not
+//! keep.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -101,7 +103,8 @@ fn the_true_definitions_pass_where_the_faults_fail() {
 
 #[test]
 fn a_satf_ew_that_breaks_a_rule_is_seen() {
-    // The nearer goes, and of equals the read (A1); one direction until the edge (A2); the oldest write.
+    // The nearer goes, and of equals the read (A1); one direction until the edge (A2); the oldest
+    // write.
     for (rule, change) in [
         ("the nearer of read and slot", Change::Farther),
         ("a tie goes to the read", Change::Tie),

@@ -1,5 +1,6 @@
-//! The disk model against the seven rules of the reference tables, written out literally: block by block, angles and times
-//! as floating point, slips by walking through them. Random drives of every layout, random accesses.
+//! The disk model against the seven rules of the reference tables, written out literally: block by
+//! block, angles and times as floating point, slips by walking through them. Random drives of every
+//! layout, random accesses.
 
 use nearslot_core::drive::hdd::parameters::{HeadOrder, Parameters, Sparing, Zone};
 use nearslot_core::drive::hdd::seek::drawn_on;
@@ -440,7 +441,8 @@ proptest! {
     }
 }
 
-/// Enough of the random drives can be built, and of every kind, for the tests above to mean something.
+/// Enough of the random drives can be built, and of every kind, for the tests above to mean
+/// something.
 #[test]
 fn random_drives_are_of_every_kind() {
     let drives: Vec<_> = (0..400).filter_map(drive_of).collect();

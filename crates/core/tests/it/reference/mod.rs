@@ -1,5 +1,5 @@
-//! Slow, literal twins of the schedulers: written from the definitions, one plain list and one scan a decision. Random
-//! sequences are given to both; every answer has to be the same.
+//! Slow, literal twins of the schedulers: written from the definitions, one plain list and one scan
+//! a decision. Random sequences are given to both; every answer has to be the same.
 
 mod by_block;
 mod by_position;

@@ -1,5 +1,6 @@
-//! The overhead of a command (`overhead_ms`) passes before the arm moves and overlaps with nothing: a drive with overhead does
-//! what one without does if it gets the command that much later. The oracle has to predict the same.
+//! The overhead of a command (`overhead_ms`) passes before the arm moves and overlaps with nothing:
+//! a drive with overhead does what one without does if it gets the command that much later. The
+//! oracle has to predict the same.
 
 use nearslot_core::contract::{Arm, Blueprint, Drive};
 use nearslot_core::drive;

@@ -90,7 +90,8 @@ pub(crate) enum Step {
 const BLOCKS: u64 = 12_800;
 
 fn ask() -> impl Strategy<Value = Ask> {
-    // Half of the blocks are few and far between, so that duplicates and ties of distance are common.
+    // Half of the blocks are few and far between, so that duplicates and ties of distance are
+    // common.
     let at = prop_oneof![0..BLOCKS - 64, (0..16u64).prop_map(|n| n * 640)];
     let len = prop_oneof![Just(8u64), 1..64u64];
     (at, len, any::<bool>(), 0..4u16, 0..8u16).prop_map(|(at, len, read, class, level)| Ask {
@@ -113,7 +114,8 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..40)
 }
 
-/// Runs a sequence, then serves what is left, with the part of the table and its definition side by side.
+/// Runs a sequence, then serves what is left, with the part of the table and its definition side by
+/// side.
 pub(crate) fn compare<D: Definition + 'static>(
     part: &str,
     sight: &str,

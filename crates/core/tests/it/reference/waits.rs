@@ -1,5 +1,6 @@
-//! What `gap_satf` promises about waits: nothing waits beyond the age limit, if serving all that wait takes no longer than
-//! half of it. The load is one that starves: most reads lie close together, where the arm finds ever new ones.
+//! What `gap_satf` promises about waits: nothing waits beyond the age limit, if serving all that
+//! wait takes no longer than half of it. The load is one that starves: most reads lie close
+//! together, where the arm finds ever new ones.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,8 @@ use nearslot_core::units::{Duration, Instant};
 
 use crate::support::{Ask, DISK, Rig, blueprint, oracle, scheduler};
 
-/// More than any access of the disk takes: 7.4 ms of seeking, a turn of 10 ms, 4 ms for 8 of 20 sectors, a switch.
+/// More than any access of the disk takes: 7.4 ms of seeking, a turn of 10 ms, 4 ms for 8 of 20
+/// sectors, a switch.
 const ACCESS_MS: u64 = 23;
 
 /// A closed loop; the longest time from arrival to completion.
@@ -53,7 +55,8 @@ fn ask(at: u64) -> Ask {
 #[test]
 fn nothing_waits_beyond_the_limit_of_gap_satf() {
     for depth in [2, 8, 32] {
-        // Enough for the promise, whatever waits: one more than the depth waits at the instant of a choice.
+        // Enough for the promise, whatever waits: one more than the depth waits at the instant of a
+        // choice.
         let limit_ms = 2 * (depth + 1) * ACCESS_MS;
         let part = format!("gap_satf:write_run_ms=3600000:age_limit_ms={limit_ms}");
         for read_share in [0.02, 0.5, 0.95] {

@@ -1,4 +1,5 @@
-//! What the medium of a drive holds under what its cache has, block by block: a power cut sets any of it back.
+//! What the medium of a drive holds under what its cache has, block by block: a power cut sets any
+//! of it back.
 
 use std::collections::BTreeMap;
 

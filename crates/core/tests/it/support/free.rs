@@ -6,8 +6,8 @@ use nearslot_core::op::Op;
 use nearslot_core::position::{FreePlace, Search};
 use nearslot_core::units::{Instant, Pba};
 
-/// The free slot whose write begins first, and of equals the lowest. If the first slot of a track does not leave time for the
-/// access that follows, the others do not either: they begin later.
+/// The free slot whose write begins first, and of equals the lowest. If the first slot of a track
+/// does not leave time for the access that follows, the others do not either: they begin later.
 pub(crate) fn nearest_free(
     oracle: &dyn Oracle,
     search: &Search,

@@ -1,4 +1,5 @@
-//! What the suites share: a small disk, and a rig that runs one scheduler over one drive and watches it.
+//! What the suites share: a small disk, and a rig that runs one scheduler over one drive and
+//! watches it.
 
 pub(crate) mod below;
 pub(crate) mod free;
@@ -20,8 +21,8 @@ use nearslot_core::rng::Rng;
 use nearslot_core::stream::Streams;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
-/// 6,000 turns a minute, so a turn is 10 ms; 12,800 blocks in 160 cylinders of 4 tracks. Small, so that random
-/// requests meet on cylinders, tracks and blocks.
+/// 6,000 turns a minute, so a turn is 10 ms; 12,800 blocks in 160 cylinders of 4 tracks. Small, so
+/// that random requests meet on cylinders, tracks and blocks.
 pub(crate) const DISK: &str = "
     kind = 'hdd'
     rpm = 6000
@@ -49,7 +50,8 @@ pub(crate) fn complete_disk() -> String {
     with_buffer(DISK)
 }
 
-/// The same disk with several writes in its buffer at once: a read finds the arm elsewhere than a write.
+/// The same disk with several writes in its buffer at once: a read finds the arm elsewhere than a
+/// write.
 pub(crate) fn hoarding_disk() -> String {
     let several = "write_segments_max = 3\n    accept_while_writing = true";
     complete_disk().replacen("write_segments_max = 1", several, 1)
@@ -205,7 +207,8 @@ impl Rig {
         self.admit(ask, false, late)
     }
 
-    /// A write arrives that may go to any free slot, near the block that is asked for if the scheduler goes by address.
+    /// A write arrives that may go to any free slot, near the block that is asked for if the
+    /// scheduler goes by address.
     pub(crate) fn insert_open(&mut self, at: u64, late: Duration) -> u64 {
         let ask = Ask {
             op: Op::Write,
@@ -242,7 +245,8 @@ impl Rig {
         io.sequence
     }
 
-    /// Lets the scheduler choose, `late`, and the drive work until an I/O is done. Gives its sequence number.
+    /// Lets the scheduler choose, `late`, and the drive work until an I/O is done. Gives its
+    /// sequence number.
     pub(crate) fn serve(&mut self, late: Duration) -> Option<u64> {
         let mut seeks = 0;
         loop {

@@ -1,6 +1,8 @@
-//! No circles: of the modules of a folder, none may know another one that knows it, be it by way of others.
+//! No circles: of the modules of a folder, none may know another one that knows it, be it by way of
+//! others.
 //!
-//! A folder knows its own modules, and they may know it: what several of them share stands in its `mod.rs`.
+//! A folder knows its own modules, and they may know it: what several of them share stands in its
+//! `mod.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

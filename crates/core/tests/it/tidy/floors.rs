@@ -1,4 +1,5 @@
-//! Who may know whom within the core, within the lab and below it, by `use` items and paths. Tests within files may use what they like.
+//! Who may know whom within the core, within the lab and below it, by `use` items and paths. Tests
+//! within files may use what they like.
 
 use super::source::{Named, Source};
 
@@ -43,8 +44,8 @@ fn allowed(module: &str) -> Option<Option<Vec<&'static str>>> {
     }
 }
 
-/// Floors of the lab, the lowest first. A module may know what is below it and beside it; that nobody knows each other in a circle,
-/// `circles` sees to.
+/// Floors of the lab, the lowest first. A module may know what is below it and beside it; that
+/// nobody knows each other in a circle, `circles` sees to.
 const LAB: &[&[&str]] = &[
     // Words, numbers, what is known of drives and traces, and what a result is.
     &[
@@ -110,7 +111,8 @@ pub(crate) fn lab_rule(source: &Source) -> Vec<String> {
         .collect()
 }
 
-/// Modules of the core that readers of traces may name: random numbers, and how a wrong value is named.
+/// Modules of the core that readers of traces may name: random numbers, and how a wrong value is
+/// named.
 const KNOWN_TO_TRACES: &[&str] = &["rng", "registry"];
 
 /// Complains of readers of traces that name the lab, or more of the core than they need.
@@ -156,7 +158,8 @@ fn place(source: &Source, root: &str) -> Option<(Vec<String>, String)> {
 struct Names {
     /// Top-level modules of the file's own crate.
     named: Vec<String>,
-    /// Paths that do not begin in the file's own crate: they lead to other crates, or to things in scope.
+    /// Paths that do not begin in the file's own crate: they lead to other crates, or to things in
+    /// scope.
     outside: Vec<Vec<String>>,
 }
 
@@ -174,8 +177,8 @@ fn names(source: &Source, module: &[String]) -> Names {
     names
 }
 
-/// A path that begins with `crate`, `super` or `self`, from the root of the crate on; `module` is that of the file. `None` for any
-/// other path.
+/// A path that begins with `crate`, `super` or `self`, from the root of the crate on; `module` is
+/// that of the file. `None` for any other path.
 pub(crate) fn resolve(module: &[String], named: &Named) -> Option<Vec<String>> {
     let mut from = match named.path.first().map(String::as_str) {
         Some("crate") => Vec::new(),

@@ -1,7 +1,8 @@
-//! The rules of the house, checked on every Rust file of the workspace: floors, circles, headers, lengths, orphans, words.
+//! The rules of the house, checked on every Rust file of the workspace: floors, circles, headers,
+//! lengths, orphans, words.
 //!
-//! A rule is a function from a file to complaints, tested on strings that break it; the last tests apply the rules to
-//! the files. Paths are relative to the root of the repository.
+//! A rule is a function from a file to complaints, tested on strings that break it; the last tests
+//! apply the rules to the files. Paths are relative to the root of the repository.
 
 mod circles;
 mod floors;

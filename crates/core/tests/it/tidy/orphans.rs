@@ -2,7 +2,8 @@
 
 use super::source::Source;
 
-/// Complains of a file below a `src` folder that its parent does not declare, by `mod` or in a `registry!` table.
+/// Complains of a file below a `src` folder that its parent does not declare, by `mod` or in a
+/// `registry!` table.
 pub(crate) fn rule(source: &Source, all: &[Source]) -> Vec<String> {
     let Some((parents, name)) = parents(&source.path) else {
         return Vec::new();
@@ -13,7 +14,8 @@ pub(crate) fn rule(source: &Source, all: &[Source]) -> Vec<String> {
     (!declared).then_some(complaint).into_iter().collect()
 }
 
-/// Where a file has to be declared, and under which name; none for the roots of crates and for other folders.
+/// Where a file has to be declared, and under which name; none for the roots of crates and for
+/// other folders.
 fn parents(path: &str) -> Option<(Vec<String>, String)> {
     let (folder, file) = path.rsplit_once('/')?;
     let src = folder.split('/').position(|name| name == "src")?;

@@ -1,4 +1,5 @@
-//! A file as the rules see it. It is read and parsed once for all rules: what they ask of its syntax is noted then.
+//! A file as the rules see it. It is read and parsed once for all rules: what they ask of its
+//! syntax is noted then.
 
 use std::collections::BTreeSet;
 

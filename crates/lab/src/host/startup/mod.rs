@@ -1,8 +1,10 @@
 //! What an application asks of its drive until it is up.
 //!
-//! A start-up is a list of requests in an order: one process of the application is at work at a time. A request is waited for or not, and before it the
-//! process computes. Two kinds are built in: such as have the counts that are published of three recordings of the benchmark suite S ([`published`]), and such as were recorded by this
-//! project (`recorded/`). Others are files: lines of `process,think_us,kind,sector,sectors`.
+//! A start-up is a list of requests in an order: one process of the application is at work at a
+//! time. A request is waited for or not, and before it the process computes. Two kinds are built
+//! in: such as have the counts that are published of three recordings of the benchmark suite S
+//! ([`published`]), and such as were recorded by this project (`recorded/`). Others are files:
+//! lines of `process,think_us,kind,sector,sectors`.
 //!
 //! As in that suite, whoever waits for a request waits for the read-ahead of its process first.
 
@@ -87,7 +89,8 @@ pub fn is_file(name: &str) -> bool {
     name.contains('/') || name.to_ascii_lowercase().ends_with(".csv")
 }
 
-/// Finds a start-up by its name, or reads its file. Of one with published counts, `seed` draws where its requests lie, in the first `front` blocks of the volume.
+/// Finds a start-up by its name, or reads its file. Of one with published counts, `seed` draws
+/// where its requests lie, in the first `front` blocks of the volume.
 ///
 /// # Errors
 /// There is none of that name, its file cannot be read, or is wrong.

@@ -1,8 +1,11 @@
 //! Start-ups with the counts that are published of recordings.
 //!
-//! The benchmark suite S (github.com/Algodev-github/S, version 3.6) has recordings of three start-ups, whose counts and sizes are known: how many requests of which kind and length, how
-//! many lie near the one before, how many go on where it ended, how far the others are, in how many bursts read-ahead comes, how the processes take turns. What is drawn by the seed, and so
-//! invented, is which request is which, and where each lies. As in the suite's replay, no time passes between requests but what the drive takes.
+//! The benchmark suite S (github.com/Algodev-github/S, version 3.6) has recordings of three
+//! start-ups, whose counts and sizes are known: how many requests of which kind and length, how
+//! many lie near the one before, how many go on where it ended, how far the others are, in how many
+//! bursts read-ahead comes, how the processes take turns. What is drawn by the seed, and so
+//! invented, is which request is which, and where each lies. As in the suite's replay, no time
+//! passes between requests but what the drive takes.
 //!
 //! | | xterm | lowriter | gnometerm | bash |
 //! |---|---|---|---|---|
@@ -31,7 +34,8 @@ pub(in crate::host) struct Counts {
     bursts: u64,
     /// Sectors of all.
     sectors: u64,
-    /// Of those that are waited for, metadata aside, how many are of 4 KiB, and how many of 128 KiB.
+    /// Of those that are waited for, metadata aside, how many are of 4 KiB, and how many of 128
+    /// KiB.
     sizes: [u64; 2],
     /// How many are not near the one before.
     random: u64,
@@ -216,7 +220,8 @@ impl Counts {
         drawn
     }
 
-    /// Draws which are not near the one before: of those that are waited for, and of the first of each burst.
+    /// Draws which are not near the one before: of those that are waited for, and of the first of
+    /// each burst.
     fn make_random(&self, drawn: &mut [Drawn], rng: &mut Rng) {
         let heads: Vec<bool> = (0..drawn.len())
             .map(|at| drawn[at].kind == Kind::Read || at == 0 || drawn[at - 1].kind == Kind::Read)

@@ -1,8 +1,11 @@
-//! Arrays that served without one of their drives: which, since when, and whether anything took its place.
+//! Arrays that served without one of their drives: which, since when, and whether anything took its
+//! place.
 //!
-//! Of an array that stands in for a drive that is gone no request fails, and its times are longer: nothing else in the results says why. One that still is without
-//! the drive when the run ends has lived in that state: one drive more that goes may take data with it. Which places lack what, the placement says
-//! ([`Degraded`]); of placements that can lose no drive requests fail that need the drive, and that is told.
+//! Of an array that stands in for a drive that is gone no request fails, and its times are longer:
+//! nothing else in the results says why. One that still is without the drive when the run ends has
+//! lived in that state: one drive more that goes may take data with it. Which places lack what, the
+//! placement says ([`Degraded`]); of placements that can lose no drive requests fail that need the
+//! drive, and that is told.
 
 use nearslot_core::contract::{Degraded, Placement, Replaced};
 use nearslot_core::registry::Kind;
@@ -14,7 +17,8 @@ use crate::number::{counted, seconds};
 use crate::outcome::Run;
 use crate::warning::{Warning, WarningKind};
 
-/// That arrays lack drives at the end of the run: a warning for each place, in the order in which their drives went.
+/// That arrays lack drives at the end of the run: a warning for each place, in the order in which
+/// their drives went.
 pub(super) fn degraded(run: &Run, at_end: &AtEnd) -> impl Iterator<Item = Warning> {
     let mut places: Vec<&Degraded> = at_end.degraded.iter().collect();
     places.sort_by_key(|place| at_end.gone_from(place.drive));

@@ -1,8 +1,11 @@
 //! Reads that a cache cuts into pieces.
 //!
-//! What is in memory is not read again, so a read of which pages in the middle are there becomes a read of the drives for each piece around them. Linux's page cache does so, too
-//! (`page_cache_ra_unbounded` of mm/readahead.c sends what it has gathered when it meets a page that is there); many controllers read the whole of it instead. A disk pays a command, and often
-//! a turn of the platter, for what it would have passed over in microseconds: a cache may make such loads slower.
+//! What is in memory is not read again, so a read of which pages in the middle are there becomes a
+//! read of the drives for each piece around them. Linux's page cache does so, too
+//! (`page_cache_ra_unbounded` of mm/readahead.c sends what it has gathered when it meets a page
+//! that is there); many controllers read the whole of it instead. A disk pays a command, and often
+//! a turn of the platter, for what it would have passed over in microseconds: a cache may make such
+//! loads slower.
 
 use nearslot_core::contract::Cache;
 use nearslot_core::registry::Kind;

@@ -1,7 +1,10 @@
-//! What is said of a run's faults: that they came too late, could not happen, or happened and were told by no drive.
+//! What is said of a run's faults: that they came too late, could not happen, or happened and were
+//! told by no drive.
 //!
-//! A fault without effect leaves the numbers of another choice, and a reader takes them for those of a placement that copes with it. Which commands a drive gets hangs on
-//! the load, on what the placement does by itself, and on when a drive goes, so it is known at the end. Each setting is told by its name, whatever else went wrong.
+//! A fault without effect leaves the numbers of another choice, and a reader takes them for those
+//! of a placement that copes with it. Which commands a drive gets hangs on the load, on what the
+//! placement does by itself, and on when a drive goes, so it is known at the end. Each setting is
+//! told by its name, whatever else went wrong.
 
 use nearslot_core::contract::Faults;
 use nearslot_core::ids::DriveId;
@@ -36,7 +39,8 @@ pub(super) fn of_faults(run: &Run, early: Option<Onset>, at_end: &AtEnd) -> Vec<
     told.into_iter().map(of_run).collect()
 }
 
-/// What was to go wrong and could not: of a drive that was gone nothing was asked, or there was no command that a setting is about.
+/// What was to go wrong and could not: of a drive that was gone nothing was asked, or there was no
+/// command that a setting is about.
 fn idle(at_end: &AtEnd, mended: u64) -> Vec<String> {
     let unnoticed = at_end.gone.iter().filter(|(_, _, noticed)| !noticed);
     let unnoticed = unnoticed.map(|(drive, from, _)| {
@@ -169,7 +173,8 @@ mod tests {
         assert_eq!(met_faults(&Run::default()), None);
     }
 
-    /// A bad block that is written before anything reads it is mended: that is an effect, though no request is told.
+    /// A bad block that is written before anything reads it is mended: that is an effect, though no
+    /// request is told.
     #[test]
     fn bad_blocks_that_writes_mended_are_told_where_nothing_was_read() {
         let told = |setting, mended| {

@@ -1,13 +1,14 @@
-//! That a log gave up: it has no time at which all was on the medium, and who reads its other numbers has to know why. So it is with a file system of
-//! which requests failed, and with a journal and transactions a second.
+//! That a log gave up: it has no time at which all was on the medium, and who reads its other
+//! numbers has to know why. So it is with a file system of which requests failed, and with a
+//! journal and transactions a second.
 
 use crate::filesystem;
 use crate::outcome::Run;
 use crate::warning::{Warning, WarningKind};
 use crate::workload;
 
-/// That the log of a run wrote nothing any more before all was on the medium, or its journal before all was committed; or that requests of its file
-/// system failed before.
+/// That the log of a run wrote nothing any more before all was on the medium, or its journal before
+/// all was committed; or that requests of its file system failed before.
 pub(super) fn gave_up(run: &Run) -> Option<Warning> {
     if workload::gave_up(run) {
         let text = "the journal gave up, as a request failed that it needs: what it had not committed was never done, so there are no \
@@ -37,7 +38,8 @@ mod tests {
     use crate::filesystem::KEY;
     use crate::outcome::Number;
 
-    /// Requests that failed once all was on the medium are of the reader, which has nothing to write.
+    /// Requests that failed once all was on the medium are of the reader, which has nothing to
+    /// write.
     #[test]
     fn a_file_system_of_which_requests_failed_is_told() {
         let warned = |told: &[(&str, Number)]| {

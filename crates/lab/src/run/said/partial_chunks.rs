@@ -1,8 +1,10 @@
 //! Writes that pay for covering a part of a chunk only.
 //!
-//! Arrays that keep copies do so by chunks. Writes that share a chunk follow each other, also where they have no block in common, as the records of a log of 512 bytes each. And
-//! where some copies of a chunk are older, or copies lie anywhere, what a request does not write of it is read before. Both cost a turn of the platter or more, and nothing else
-//! in the results says why a load that is not aligned to chunks is so much slower than on a single drive.
+//! Arrays that keep copies do so by chunks. Writes that share a chunk follow each other, also where
+//! they have no block in common, as the records of a log of 512 bytes each. And where some copies
+//! of a chunk are older, or copies lie anywhere, what a request does not write of it is read
+//! before. Both cost a turn of the platter or more, and nothing else in the results says why a load
+//! that is not aligned to chunks is so much slower than on a single drive.
 
 use nearslot_core::contract::Placement;
 use nearslot_core::op::Op;
@@ -17,7 +19,8 @@ use crate::warning::{Warning, WarningKind};
 /// From this share on, it is told.
 const SHARE: f64 = 0.05;
 
-/// That many writes of a run waited for another write of their chunk, which so many did, or had to read the rest of it first.
+/// That many writes of a run waited for another write of their chunk, which so many did, or had to
+/// read the rest of it first.
 pub(super) fn partial_chunks(run: &Run, seen: &Seen) -> Option<Warning> {
     let Seen {
         held, read_first, ..

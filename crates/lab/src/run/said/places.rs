@@ -1,7 +1,8 @@
 //! Schedulers for writes whose place is left open, where no place is.
 //!
-//! They stand beside each other in comparisons of placements, so it is no mistake to name one over a placement that leaves nothing open. But there they
-//! decide as others do, and who compares them sees that all do the same and not why.
+//! They stand beside each other in comparisons of placements, so it is no mistake to name one over
+//! a placement that leaves nothing open. But there they decide as others do, and who compares them
+//! sees that all do the same and not why.
 
 use nearslot_core::contract::{OFFERED, OPEN, Placement, Scheduler};
 use nearslot_core::registry::{ConfigError, Of};
@@ -10,7 +11,8 @@ use crate::grid::Point;
 use crate::number::list;
 use crate::warning::{Warning, WarningKind};
 
-/// That schedulers have no effect of their own, of each of both kinds: those for open writes, and those for range writes.
+/// That schedulers have no effect of their own, of each of both kinds: those for open writes, and
+/// those for range writes.
 pub(super) fn without_places(points: &[Point]) -> Result<Vec<Warning>, ConfigError> {
     let mut warnings = Vec::new();
     for key in [OPEN, OFFERED] {

@@ -1,8 +1,10 @@
 //! Requests of the warm-up that a scheduler passes over for as long as others come.
 //!
-//! Which requests are measured is decided by their numbers, so that runs under all schedulers measure the same ones. One of the warm-up that is answered when nothing
-//! else is left is therefore in no percentile and in no maximum, and a scheduler that starves it looks as if it starved nobody. Its time is told beside the numbers, not
-//! among them: they would no longer be of the same requests.
+//! Which requests are measured is decided by their numbers, so that runs under all schedulers
+//! measure the same ones. One of the warm-up that is answered when nothing else is left is
+//! therefore in no percentile and in no maximum, and a scheduler that starves it looks as if it
+//! starved nobody. Its time is told beside the numbers, not among them: they would no longer be of
+//! the same requests.
 
 use crate::measure::Starved;
 use crate::number::number;

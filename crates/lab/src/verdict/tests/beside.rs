@@ -1,4 +1,5 @@
-//! What is said beside who leads: tails, queues that may grow, uneven batches, numbers of drives, flushes.
+//! What is said beside who leads: tails, queues that may grow, uneven batches, numbers of drives,
+//! flushes.
 
 use super::*;
 
@@ -61,7 +62,8 @@ fn a_win_over_a_queue_that_may_grow_says_so() {
     runs[0].0.demand = Some(demand(0.8));
     let said = judged(&runs, &keys, Some("sched=fcfs")).headline;
     assert!(!said.contains("may grow"), "{said}");
-    // Drives that are never idle are at their limit whatever was estimated, if they take one command at a time.
+    // Drives that are never idle are at their limit whatever was estimated, if they take one
+    // command at a time.
     runs[0].0.utilisation = 0.99;
     for (depth, may_grow) in [(1, true), (512, false)] {
         runs[0].0.config = serde_json::json!({"drive": {"queue_depth": depth}});

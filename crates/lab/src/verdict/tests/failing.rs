@@ -175,7 +175,8 @@ fn failures_are_told_by_their_share_and_before_all_else() {
     (runs[1].1.measured, runs[1].1.failed) = (1_000, 20);
     let verdict = judged(&runs, &keys, None);
     assert_eq!(ranked(&verdict), [(1, "fcfs"), (2, "satf")]);
-    // One that failed many and whose queue grows has failed; held against it, one whose queue grows is overloaded.
+    // One that failed many and whose queue grows has failed; held against it, one whose queue grows
+    // is overloaded.
     let word = |runs: &[(Run, Basis)], choice: &str| {
         let verdict = judged(runs, &keys, Some("sched=fcfs"));
         let ranks = &verdict.rankings[0].ranks;
@@ -303,7 +304,8 @@ fn a_run_without_a_result_may_have_answered_its_warm_up() {
     assert_eq!(told(&["satf", "look"]), two);
 }
 
-/// Three choices, of which so many of a thousand requests failed, and that served so many wrong blocks.
+/// Three choices, of which so many of a thousand requests failed, and that served so many wrong
+/// blocks.
 fn of_wrong(failed: [u64; 3], wrong: [u64; 3]) -> Verdict {
     let (mut runs, keys) =
         schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0), ("look", 7.0, 0.0)]);
@@ -372,7 +374,8 @@ fn choices_all_of_which_served_wrong_blocks_are_ranked_as_if_there_were_none() {
     assert!(alone.ends_with("It served 3 wrong blocks."), "{alone}");
 }
 
-/// Two choices of 4,000 requests, of which 200 are flushes; so many reads and writes, and so many flushes of the first fail.
+/// Two choices of 4,000 requests, of which 200 are flushes; so many reads and writes, and so many
+/// flushes of the first fail.
 fn of_flushes(failed: u64, flushes: u64) -> Verdict {
     let (mut runs, keys) = schedulers(&[("satf", 5.0, 0.0), ("fcfs", 10.0, 0.0)]);
     for (_, basis) in &mut runs {

@@ -18,7 +18,8 @@ fn noise(batch: usize) -> f64 {
     ((batch * 7) % 5) as f64
 }
 
-/// A run of this load and choice with batch means around `mean`; `own` is what it has of noise for itself.
+/// A run of this load and choice with batch means around `mean`; `own` is what it has of noise for
+/// itself.
 fn run(load: &str, choice: &str, mean: f64, own: f64) -> (Run, Basis) {
     let window = Window {
         requests: 1_000,

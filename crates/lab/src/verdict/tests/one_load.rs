@@ -232,7 +232,8 @@ fn an_interrupted_baseline_is_not_replaced_by_another() {
 
 #[test]
 fn a_difference_is_decided_from_half_its_interval_on() {
-    // Batches differ by the means' difference, and by 1 ms to either side: half the interval is 2.04 / sqrt(31) = 0.366 ms.
+    // Batches differ by the means' difference, and by 1 ms to either side: half the interval is
+    // 2.04 / sqrt(31) = 0.366 ms.
     let word = |difference: f64| {
         let (runs, varied) = schedulers(&[("fcfs", 10.0, 0.0), ("satf", 10.0 - difference, 1.0)]);
         let verdict = judged(&runs, &varied, Some("sched=fcfs"));
@@ -263,7 +264,8 @@ fn a_choice_that_is_a_number_is_called_by_its_key() {
     }
 }
 
-/// A choice whose mean one batch makes stands behind some that are slower, and is none of those that lead.
+/// A choice whose mean one batch makes stands behind some that are slower, and is none of those
+/// that lead.
 #[test]
 fn a_mean_that_one_batch_makes_is_no_lead() {
     let all = [

@@ -1,12 +1,13 @@
-//! One choice under several loads: what changes with them, and which of them are more than the drives can do.
+//! One choice under several loads: what changes with them, and which of them are more than the
+//! drives can do.
 
 use super::{LISTED_MAX, Names, caveats, plain_key, ratio};
 use crate::number::{list, number, times};
 use crate::outcome::{Role, Run};
 
 impl Names<'_> {
-    /// Loads alone are varied: what changes with them. A mean is told only of loads that the drives keep up with; of the others it
-    /// tells how long the load is, so their growth stands for it.
+    /// Loads alone are varied: what changes with them. A mean is told only of loads that the drives
+    /// keep up with; of the others it tells how long the load is, so their growth stands for it.
     pub(super) fn described(&self, runs: &[&Run]) -> String {
         let keeps_up = runs.iter().filter(|run| run.queue_growth_rps.is_none());
         let kept_up: Vec<&Run> = keeps_up.copied().collect();
@@ -37,7 +38,8 @@ impl Names<'_> {
         )
     }
 
-    /// The least and the greatest of a quantity, each with its unit and its load; once if they read the same.
+    /// The least and the greatest of a quantity, each with its unit and its load; once if they read
+    /// the same.
     fn extremes(
         &self,
         [what, goes]: [&str; 2],

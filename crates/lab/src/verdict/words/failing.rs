@@ -1,7 +1,8 @@
-//! What is said of choices that failed requests or served wrong blocks, and of those under which the queue grows beside them.
+//! What is said of choices that failed requests or served wrong blocks, and of those under which
+//! the queue grows beside them.
 //!
-//! One that failed a clearly greater share than another one does not win; one that failed more than one in a hundred of its measured requests,
-//! flushes among them, is compared with none.
+//! One that failed a clearly greater share than another one does not win; one that failed more than
+//! one in a hundred of its measured requests, flushes among them, is compared with none.
 
 use super::{Names, hardly, word};
 use crate::number::number;
@@ -55,7 +56,8 @@ fn does(rank: &Rank) -> &'static str {
     }
 }
 
-/// The others behind so many that lead: all, unless of some it is undecided whether they are slower, or too few of their answers are there.
+/// The others behind so many that lead: all, unless of some it is undecided whether they are
+/// slower, or too few of their answers are there.
 fn who(ranking: &Ranking, leaders: usize) -> &'static str {
     let open = [Word::Undecided, Word::Equal].map(Some);
     let mut behind = ranking.ranks.iter().skip(leaders);
@@ -85,7 +87,8 @@ pub(super) fn no_word(ranking: &Ranking) -> String {
 }
 
 impl Names<'_> {
-    /// What is said of those behind so many that lead, but for those of which it is undecided or without an interval. One alone is named.
+    /// What is said of those behind so many that lead, but for those of which it is undecided or
+    /// without an interval. One alone is named.
     pub(super) fn rest(&self, ranking: &Ranking, leaders: usize) -> String {
         let slower = |rank: &Rank| word(rank) == Some(Word::Slower);
         let is_told = |rank: &&Rank| slower(rank) || rank.standing != Standing::KeepsUp;
@@ -112,7 +115,8 @@ impl Names<'_> {
         number(100.0 * self.basis(rank).failed_share())
     }
 
-    /// Of those that keep up and failed a clearly smaller share of their requests than the first, the one that failed least.
+    /// Of those that keep up and failed a clearly smaller share of their requests than the first,
+    /// the one that failed least.
     pub(super) fn fails_less<'b>(&self, ranking: &'b Ranking) -> Option<&'b Rank> {
         let best = self.basis(&ranking.ranks[0]);
         let mut less = those(ranking, Standing::KeepsUp);
@@ -164,7 +168,8 @@ impl Names<'_> {
         )
     }
 
-    /// By how much the queue grew under the first and the last of those that answered what was asked.
+    /// By how much the queue grew under the first and the last of those that answered what was
+    /// asked.
     pub(super) fn overloaded(&self, ranking: &Ranking) -> String {
         let growth = |rank: &Rank| number(self.run(rank).queue_growth_rps.unwrap_or(0.0));
         let grew = those(ranking, Standing::Overloaded);

@@ -1,7 +1,8 @@
 //! What is said where the first has the lowest mean and it is undecided whether others are slower.
 //!
-//! Those whose means are below that of the first which surely is slower lead with it. Others stand behind such: their mean is longer, and yet it may be by chance, as one
-//! request that took very long can make it. They lead nothing, and the headline says why.
+//! Those whose means are below that of the first which surely is slower lead with it. Others stand
+//! behind such: their mean is longer, and yet it may be by chance, as one request that took very
+//! long can make it. They lead nothing, and the headline says why.
 
 use super::Names;
 use crate::number::rising;
@@ -9,7 +10,8 @@ use crate::outcome::Rank;
 use crate::verdict::caveats;
 
 impl Names<'_> {
-    /// What is said of those that cannot be told apart, with the lowest means; of one alone, that it has the lowest.
+    /// What is said of those that cannot be told apart, with the lowest means; of one alone, that
+    /// it has the lowest.
     pub(super) fn undecided(&self, leaders: &[&Rank]) -> String {
         let (who, last) = (self.choices(leaders), leaders.len() - 1);
         let means = means(leaders);
@@ -21,7 +23,8 @@ impl Names<'_> {
         format!("Undecided between {who}: {means} ms on average{why}")
     }
 
-    /// Of whom it is undecided whether they are slower than the first, behind others that are: a few requests may make such a mean.
+    /// Of whom it is undecided whether they are slower than the first, behind others that are: a
+    /// few requests may make such a mean.
     pub(super) fn open(&self, first: &Rank, open: &[&Rank]) -> String {
         let Some(last) = open.last() else {
             return String::new();

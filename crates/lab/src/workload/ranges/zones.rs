@@ -1,11 +1,14 @@
 //! Range writes on a drive with zones: which zones are reset, and when.
 //!
-//! A block of a zone is free again only when its zone is reset. So the client counts what was answered in each zone of its span. A zone in which
-//! no further write fits is reset at once, with a discard that takes its place in the loop: everything in it counts as dead by then, as in
-//! a log or a cache that drops the oldest first. So the load goes on for ever, and after one round of the span it is steady: zones are
-//! filled to any degree, and as many blocks are reset as are written. While no zone has room, as all are full and being reset, the
-//! client waits. A write that found no pointer in its offer all the same, as after a failure, has the fullest zone reset. A zone that cannot be reset,
-//! as a write failed there, is left alone. O(zones of the span) for a write that found none, else O(1).
+//! A block of a zone is free again only when its zone is reset. So the client counts what was
+//! answered in each zone of its span. A zone in which no further write fits is reset at once, with
+//! a discard that takes its place in the loop: everything in it counts as dead by then, as in a log
+//! or a cache that drops the oldest first. So the load goes on for ever, and after one round of the
+//! span it is steady: zones are filled to any degree, and as many blocks are reset as are written.
+//! While no zone has room, as all are full and being reset, the client waits. A write that found no
+//! pointer in its offer all the same, as after a failure, has the fullest zone reset. A zone that
+//! cannot be reset, as a write failed there, is left alone. O(zones of the span) for a write that
+//! found none, else O(1).
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -70,7 +73,8 @@ impl Kept {
         }
     }
 
-    /// Whether it is worth while to ask: a write may find room, a reset is to be asked for, or no answer is to come that leads to one.
+    /// Whether it is worth while to ask: a write may find room, a reset is to be asked for, or no
+    /// answer is to come that leads to one.
     pub(super) fn may_ask(&self) -> bool {
         let nothing_comes = self.under_way == 0 && self.resets.is_empty();
         self.under_way < self.room || !self.due.is_empty() || nothing_comes
@@ -142,7 +146,8 @@ impl Kept {
         self.due.push_back(index);
     }
 
-    /// A write found no pointer in what it offered: unless resets make room anyway, the fullest zone is reset.
+    /// A write found no pointer in what it offered: unless resets make room anyway, the fullest
+    /// zone is reset.
     fn found_none(&mut self) {
         if !self.due.is_empty() || !self.resets.is_empty() {
             return;

@@ -1,18 +1,23 @@
-//! The hierarchical reuse walk: places that come back soon often, and late seldom, at every scale of time.
+//! The hierarchical reuse walk: places that come back soon often, and late seldom, at every scale
+//! of time.
 //!
-//! Re-references of real data are self-similar. McNutt's model gets that from a random walk over the leaves of a binary tree (McNutt,
-//! The Fractal Structure of Data Reference, 2000): a step goes up some levels, each further one with a chance of 44 %, and comes
-//! down on any leaf below. Most steps stay near, few go far, none leaves the tree. A leaf is 32 KiB, eight pages. The lowest level
-//! is that of 128 leaves (`classic`) or 64 (`fixed`); the tree is the largest power of two of leaves that fits the region. It lies
-//! anywhere in it, in another place for each walker.
+//! Re-references of real data are self-similar. McNutt's model gets that from a random walk over
+//! the leaves of a binary tree (McNutt, The Fractal Structure of Data Reference, 2000): a step goes
+//! up some levels, each further one with a chance of 44 %, and comes down on any leaf below. Most
+//! steps stay near, few go far, none leaves the tree. A leaf is 32 KiB, eight pages. The lowest
+//! level is that of 128 leaves (`classic`) or 64 (`fixed`); the tree is the largest power of two of
+//! leaves that fits the region. It lies anywhere in it, in another place for each walker.
 //!
-//! - A read takes the leaf's next page: a leaf counts its reads and goes round its pages, so that a page comes back after eight reads
-//!   of its leaf. A leaf has one count whoever reads it, by its place in the region. As trees lie in different places, walkers that kept
-//!   counts by the place in the tree would share those of leaves that they do not share (`counts=tree`).
-//! - A write goes to one leaf in eight. Half of the writes take any page of it; the others the page that is read next (`classic`) or
-//!   was read last (`fixed`). After 15 % of them the walker's next write is to the same page once more.
+//! - A read takes the leaf's next page: a leaf counts its reads and goes round its pages, so that a
+//!   page comes back after eight reads of its leaf. A leaf has one count whoever reads it, by its
+//!   place in the region. As trees lie in different places, walkers that kept counts by the place
+//!   in the tree would share those of leaves that they do not share (`counts=tree`).
+//! - A write goes to one leaf in eight. Half of the writes take any page of it; the others the page
+//!   that is read next (`classic`) or was read last (`fixed`). After 15 % of them the walker's next
+//!   write is to the same page once more.
 //!
-//! Where walkers are in several contexts, a leaf counts for each context by itself. O(levels) a step, about two draws.
+//! Where walkers are in several contexts, a leaf counts for each context by itself. O(levels) a
+//! step, about two draws.
 
 use nearslot_core::op::Op;
 use nearslot_core::rng::Rng;
@@ -213,7 +218,8 @@ mod tests {
             counts[(leaf(page) - walker.tree) as usize] += 1;
         }
         assert!(counts.iter().all(|&count| (850..1_150).contains(&count)));
-        // A large one: steps within 128 leaves are as many as the levels say, which a step up leaves by halves.
+        // A large one: steps within 128 leaves are as many as the levels say, which a step up
+        // leaves by halves.
         let (mut region, mut walker, mut rng) = walk(Style::Classic, 1 << 16);
         let mut stays = 0;
         for _ in 0..100_000 {

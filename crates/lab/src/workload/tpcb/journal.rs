@@ -1,9 +1,11 @@
 //! The journal, as ext3 writes one: where its blocks lie, and which of them may be written again.
 //!
-//! It is a ring of blocks. A commit writes a descriptor with the pages that its transactions have changed, and later a commit block. Its blocks may be written again
-//! once each of its pages is at home, or part of a later commit; commits end in the order in which they came.
+//! It is a ring of blocks. A commit writes a descriptor with the pages that its transactions have
+//! changed, and later a commit block. Its blocks may be written again once each of its pages is at
+//! home, or part of a later commit; commits end in the order in which they came.
 //!
-//! Where a block of the ring lies on the drive is another question: at its own place, behind the last one in a row; or wherever a log that skips puts it.
+//! Where a block of the ring lies on the drive is another question: at its own place, behind the
+//! last one in a row; or wherever a log that skips puts it.
 
 use std::collections::VecDeque;
 use std::ops::Range;

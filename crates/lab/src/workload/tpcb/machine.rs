@@ -1,8 +1,11 @@
 //! The system in time: clients, the thread that commits, and the one that writes pages home.
 //!
-//! A client works, reads its account's page if that is not in memory, joins the transaction that is open, and waits for its commit. The journal's thread takes all who have joined:
-//! it writes a descriptor and the changed pages, waits for that and for itself, writes the commit block, and lets the clients go. Who comes meanwhile goes with the next commit. With ordered
-//! data it writes the pages at home first and waits for them; what goes into the journal then is the block of the files' inodes.
+//! A client works, reads its account's page if that is not in memory, joins the transaction that is
+//! open, and waits for its commit. The journal's thread takes all who have joined: it writes a
+//! descriptor and the changed pages, waits for that and for itself, writes the commit block, and
+//! lets the clients go. Who comes meanwhile goes with the next commit. With ordered data it writes
+//! the pages at home first and waits for them; what goes into the journal then is the block of the
+//! files' inodes.
 //!
 //! A few events of O(log clients) a transaction.
 
@@ -235,7 +238,8 @@ impl Machine {
                         let commit = self.tables.home(page);
                         self.release(commit);
                     }
-                    // A checkpoint has failed: a journal that waits for room ends then, as ext3's does.
+                    // A checkpoint has failed: a journal that waits for room ends then, as ext3's
+                    // does.
                     false if self.doing == Doing::Room => return self.over = true,
                     false => self.tables.failed(now, page),
                 }
@@ -366,7 +370,8 @@ impl Machine {
         self.place(now);
     }
 
-    /// Parts of the present write that find room go to the drive; those that the drive places one after the other, as each may land on what the next one offers.
+    /// Parts of the present write that find room go to the drive; those that the drive places one
+    /// after the other, as each may land on what the next one offers.
     fn place(&mut self, now: Instant) {
         while let Some(mut part) = self.unplaced.pop_front() {
             let open = matches!(self.journal.skip(), Skip::Ranges);

@@ -1,10 +1,13 @@
 //! The tables: which page a transaction changes, which pages are dirty, and which of them go home.
 //!
-//! A branch has 100,000 accounts of 100 bytes, ten tellers and a row of its own; a transaction appends 50 bytes to the history. That makes 40 rows and 81 entries a page of 4 KiB.
-//! Pages of a kind lie in a row: accounts, tellers, branches, history, which has as much room as the run needs.
+//! A branch has 100,000 accounts of 100 bytes, ten tellers and a row of its own; a transaction
+//! appends 50 bytes to the history. That makes 40 rows and 81 entries a page of 4 KiB. Pages of a
+//! kind lie in a row: accounts, tellers, branches, history, which has as much room as the run
+//! needs.
 //!
-//! What is dirty stays in memory until it is old, or until the journal needs the room of its commit. Then it goes home in order of address, around and around. A page that is
-//! changed while it goes home is dirty still.
+//! What is dirty stays in memory until it is old, or until the journal needs the room of its
+//! commit. Then it goes home in order of address, around and around. A page that is changed while
+//! it goes home is dirty still.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -73,7 +76,8 @@ impl Tables {
         rng.below(self.branches * ACCOUNTS_OF_BRANCH) / ROWS_OF_PAGE
     }
 
-    /// The other pages that a transaction changes, the `number`th of all: of a teller, its branch, and the history.
+    /// The other pages that a transaction changes, the `number`th of all: of a teller, its branch,
+    /// and the history.
     pub(super) fn others(&self, rng: &mut Rng, number: u64) -> [u64; 3] {
         let teller = rng.below(self.branches * TELLERS_OF_BRANCH);
         let tellers = self.branches * PAGES_OF_BRANCH;
@@ -159,7 +163,8 @@ impl Tables {
         }
     }
 
-    /// A page is at home, unless it was changed meanwhile; the commit that does not need it any more.
+    /// A page is at home, unless it was changed meanwhile; the commit that does not need it any
+    /// more.
     pub(super) fn home(&mut self, page: u64) -> Option<u64> {
         let dirty = self.dirty.get_mut(&page).expect("it was on its way home");
         let went = dirty.going.take();

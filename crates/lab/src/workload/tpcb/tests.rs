@@ -1,4 +1,5 @@
-//! Transactions over drives: what is asked where, what is counted, how tables and ring keep account, and what is refused.
+//! Transactions over drives: what is asked where, what is counted, how tables and ring keep
+//! account, and what is refused.
 
 use nearslot_core::config::{Assembly, DriveConfig, PartConfig, StackConfig};
 use nearslot_core::contract::{Drive, Faults, Placement, Scheduler};
@@ -278,7 +279,8 @@ fn a_log_that_skips_loses_less_to_the_platter() {
     }
 }
 
-/// Both copies of a write wait for their platters at the same time, so together for longer than it takes.
+/// Both copies of a write wait for their platters at the same time, so together for longer than it
+/// takes.
 #[test]
 fn copies_that_are_written_side_by_side_wait_no_longer_than_the_write_takes() {
     let mirrored = served(DISK, "mirror:foreground=2", "transactions=50");

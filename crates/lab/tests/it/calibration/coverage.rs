@@ -1,7 +1,9 @@
-//! The uncertainty that calibration tells is that of its errors: drives that are known are found again within it, 19 times in 20.
+//! The uncertainty that calibration tells is that of its errors: drives that are known are found
+//! again within it, 19 times in 20.
 //!
-//! The drives have speeds, zones and heads that no drive of the catalog has, or are drives of the catalog; loads are probes with other
-//! seeds than the command's, and random requests with writes. Where a parameter is off, the table says by how much.
+//! The drives have speeds, zones and heads that no drive of the catalog has, or are drives of the
+//! catalog; loads are probes with other seeds than the command's, and random requests with writes.
+//! Where a parameter is off, the table says by how much.
 
 use std::collections::BTreeMap;
 

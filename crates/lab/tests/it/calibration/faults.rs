@@ -1,5 +1,5 @@
-//! What is wrong with a set of samples or with a drive is seen: each doctored set has to be refused, or judged poor, or
-//! said to be beyond judgement.
+//! What is wrong with a set of samples or with a drive is seen: each doctored set has to be
+//! refused, or judged poor, or said to be beyond judgement.
 
 use std::sync::atomic::Ordering;
 
@@ -116,7 +116,8 @@ fn writes_alone_are_judged_by_writes() {
     );
 }
 
-/// Random reads, so many of them anywhere and all others within a range so small that none of them is a long move.
+/// Random reads, so many of them anywhere and all others within a range so small that none of them
+/// is a long move.
 fn with_long_moves(drive: &Parameters, long: usize) -> Samples {
     let text = toml::to_string(drive).unwrap();
     let all = randomly(&text, 4_000, 0.0).all;

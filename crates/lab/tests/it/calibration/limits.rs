@@ -21,8 +21,8 @@ fn value(found: &Calibration, name: &str) -> Option<f64> {
     estimates.find(|one| one.name == name).unwrap().value
 }
 
-/// A volume with these limits of I/Os and MiB a second under eight outstanding, and alone at first. Every two seconds another of
-/// these sizes is asked for, in blocks.
+/// A volume with these limits of I/Os and MiB a second under eight outstanding, and alone at first.
+/// Every two seconds another of these sizes is asked for, in blocks.
 fn limited(iops: f64, mib: f64, sizes: &[u64]) -> Samples {
     let mut rng = Rng::stream(6, "sizes");
     let (mut all, mut now) = (Vec::new(), 0_u64);

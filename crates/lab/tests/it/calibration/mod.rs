@@ -1,7 +1,8 @@
 //! Calibration finds drives again from what they do, and refuses what is no drive of the kind.
 //!
-//! The drives are models in virtual time, so what is found can be held against what is true. Tolerances are three times the
-//! standard errors that the design note gives, or tighter where more is reached.
+//! The drives are models in virtual time, so what is found can be held against what is true.
+//! Tolerances are three times the standard errors that the design note gives, or tighter where more
+//! is reached.
 
 mod coverage;
 mod faults;
@@ -165,7 +166,8 @@ fn seek_ms(drive: &Parameters, distance: u32) -> f64 {
     t1 + (f64::from(distance) - f64::from(d1)) / f64::from(d2 - d1) * (t2 - t1)
 }
 
-/// Holds the seek curve against the truth at shares of the stroke, with what is added to every latency.
+/// Holds the seek curve against the truth at shares of the stroke, with what is added to every
+/// latency.
 fn same_curve(found: &Parameters, truth: &Parameters, added_ms: f64, within_ms: f64) {
     for share in [0.05, 0.1, 0.2, 0.333, 0.5, 0.7, 0.9] {
         let at = |drive: &Parameters| seek_ms(drive, (f64::from(drive.cylinders) * share) as u32);
@@ -222,7 +224,8 @@ fn a_probe_finds_the_cheetah_again() {
     assert!(zones.how.contains("the bus or the host"), "{}", zones.how);
 }
 
-/// Two random places are seldom as far apart as the arm can go, so a probe draws long moves by themselves.
+/// Two random places are seldom as far apart as the arm can go, so a probe draws long moves by
+/// themselves.
 #[test]
 fn a_probe_tells_the_far_end_of_the_seek_curve() {
     for name in ["seagate-cheetah-9lp", "desktop-7200-90mb"] {

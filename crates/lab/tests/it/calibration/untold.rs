@@ -1,5 +1,5 @@
-//! What a trace does not tell is said, with an uncertainty that holds the truth: buffered reads of one length, an arm that was not moved far,
-//! halves that are unlike, a queue that is never empty.
+//! What a trace does not tell is said, with an uncertainty that holds the truth: buffered reads of
+//! one length, an arm that was not moved far, halves that are unlike, a queue that is never empty.
 
 use nearslot_core::contract::Blueprint;
 use nearslot_core::drive::catalog_text;
@@ -53,7 +53,8 @@ const OF_ARM: [&str; 3] = [
     "seek_ms, full stroke",
 ];
 
-/// Random reads of one length, some of places that were read before, and after a pause one that goes on where the one before ended, of these lengths by turns.
+/// Random reads of one length, some of places that were read before, and after a pause one that
+/// goes on where the one before ended, of these lengths by turns.
 fn with_sequels(drive: &Parameters, len: u64, lengths: &[u64]) -> Samples {
     let blueprint = blueprint(&toml::to_string(drive).unwrap());
     let mut model = Blueprint::drive(&*blueprint);
@@ -79,7 +80,8 @@ fn with_sequels(drive: &Parameters, len: u64, lengths: &[u64]) -> Samples {
 fn buffered_reads_of_one_length_leave_bus_and_overhead_together() {
     let drive = slow_bus();
     let samples = with_sequels(&drive, 8, &[8]);
-    // A faster bus, one that is slower, and one that alone would take longer than what was measured.
+    // A faster bus, one that is slower, and one that alone would take longer than what was
+    // measured.
     for other in [0.0017, 0.008, 0.05] {
         let found = calibrate(&samples, &base(&drive, other)).unwrap();
         for name in OF_ARM {

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Where a twentieth of the requests fail, the 94th percentile of all of them is the 99th of the others. A percentile beyond what is
-/// answered holds nowhere, and the words say why.
+/// Where a twentieth of the requests fail, the 94th percentile of all of them is the 99th of the
+/// others. A percentile beyond what is answered holds nowhere, and the words say why.
 #[test]
 fn a_request_that_fails_misses_a_percentile() {
     let faulty = |slo: &str| {
@@ -43,8 +43,8 @@ fn a_mean_is_missed_where_more_than_one_in_a_hundred_fail() {
     assert_eq!(told.matches(why).count(), 1, "{told}");
 }
 
-/// A run of which less than half comes after its faults begin does not show what they do: such a setting does not hold, and the search
-/// looks below it.
+/// A run of which less than half comes after its faults begin does not show what they do: such a
+/// setting does not hold, and the search looks below it.
 #[test]
 fn what_ends_before_its_faults_begin_is_not_shown_to_hold() {
     let of = |vary: &[&str]| {
@@ -90,7 +90,8 @@ fn what_ends_before_its_faults_begin_is_not_shown_to_hold() {
     assert!(headline.ends_with(" after 60 s."), "{headline}");
 }
 
-/// Thousands of requests a second, and a fault after a minute: the runs that hold are over long before.
+/// Thousands of requests a second, and a fault after a minute: the runs that hold are over long
+/// before.
 #[test]
 fn what_holds_before_its_faults_begin_is_told_as_such() {
     let of = |faults: &str| {
@@ -166,7 +167,8 @@ fn failures_are_told_of_each_choice_at_its_own_load() {
     );
 }
 
-/// A choice of which too little is answered to tell a mean fails, and the others are searched on; so does one that answers nothing at all.
+/// A choice of which too little is answered to tell a mean fails, and the others are searched on;
+/// so does one that answers nothing at all.
 #[test]
 fn a_choice_that_fails_nearly_all_does_not_end_the_search_for_a_mean() {
     let base = synthetic("poisson:requests=2000", &[("drive", "null")]);
@@ -219,7 +221,8 @@ fn of_many_choices_that_fail_requests_only_some_are_listed() {
     assert!(!six.headline.contains("some under"), "{}", six.headline);
 }
 
-/// All reads come before all writes: half of a run comes after its faults, and yet no read meets them.
+/// All reads come before all writes: half of a run comes after its faults, and yet no read meets
+/// them.
 #[test]
 fn an_objective_on_reads_is_shown_by_reads() {
     let of = |first: char| {
@@ -239,7 +242,8 @@ fn an_objective_on_reads_is_shown_by_reads() {
         let found = capacity(&points, Some(&loaded), &how, &Control::default()).unwrap();
         (found.choices[0].holds.unwrap(), found.headline)
     };
-    // Half of these reads come within a second at half the speed, and of those behind the writes at one and a half.
+    // Half of these reads come within a second at half the speed, and of those behind the writes at
+    // one and a half.
     let (before, headline) = of('R');
     assert!((0.48..0.52).contains(&before), "{before}");
     let told = " % of the reads of its run there come after they begin";
@@ -260,7 +264,8 @@ fn wrong_blocks_are_told_of_the_choice_that_served_them() {
     assert!(headline.contains(" wrong blocks at "), "{headline}");
 }
 
-/// A few requests that fail are no reason for a percentile that many miss, and where too few are asked for, none nearer to the middle helps.
+/// A few requests that fail are no reason for a percentile that many miss, and where too few are
+/// asked for, none nearer to the middle helps.
 #[test]
 fn a_percentile_is_not_missed_for_fewer_failures_than_it_allows() {
     let settings = [

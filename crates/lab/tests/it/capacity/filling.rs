@@ -1,4 +1,5 @@
-//! Write caches hide the drives from short loads. What is found with few requests must hold with many, and of drives that keep up nothing is said.
+//! Write caches hide the drives from short loads. What is found with few requests must hold with
+//! many, and of drives that keep up nothing is said.
 
 use super::*;
 
@@ -17,7 +18,8 @@ fn writes(load: &str, state: &str, (slo, find): (&str, Find)) -> Capacity {
     found(&points(&base, &[]), &coarse)
 }
 
-/// The cache has room for 8,192 writes. As it was empty, 10,000 requests held at five times the rate that 60,000 hold of flash that is full.
+/// The cache has room for 8,192 writes. As it was empty, 10,000 requests held at five times the
+/// rate that 60,000 hold of flash that is full.
 #[test]
 fn few_requests_find_no_more_than_many() {
     for state in ["saturated", "full"] {
@@ -31,7 +33,8 @@ fn few_requests_find_no_more_than_many() {
     }
 }
 
-/// 4,000 writes are a tenth of those in which each plane collects a block. They held surely at a rate at which 40,000 surely failed.
+/// 4,000 writes are a tenth of those in which each plane collects a block. They held surely at a
+/// rate at which 40,000 surely failed.
 #[test]
 fn of_flash_that_has_hardly_collected_nothing_is_sure() {
     let of = |drive: &str, requests: u64| {
@@ -80,7 +83,8 @@ fn told(load: &str, drive: &str, place: &str) -> Vec<(WarningKind, String)> {
         .collect()
 }
 
-/// A loop of writes alone fills the cache of a disk with its first hundred requests: then nothing grows, and 300 are answered 1.7 times as fast as 3,000.
+/// A loop of writes alone fills the cache of a disk with its first hundred requests: then nothing
+/// grows, and 300 are answered 1.7 times as fast as 3,000.
 #[test]
 fn a_loop_whose_writes_a_disk_keeps_in_its_cache_is_told() {
     let of = |requests: u64, drive| {
@@ -95,7 +99,8 @@ fn a_loop_whose_writes_a_disk_keeps_in_its_cache_is_told() {
     assert_eq!(of(300, "nvme-tlc-1tb"), []);
 }
 
-/// Both copies of a mirror are in caches, the second one later, so it is not known when they are full; that they are full is a queue that grows.
+/// Both copies of a mirror are in caches, the second one later, so it is not known when they are
+/// full; that they are full is a queue that grows.
 #[test]
 fn full_caches_are_a_queue_and_are_not_told_as_filling() {
     let of = |requests: u64, place| {
@@ -118,7 +123,8 @@ fn full_caches_are_a_queue_and_are_not_told_as_filling() {
     );
 }
 
-/// A loop that waits for answers is slower when the cache is full: it may hold nevertheless, but not surely.
+/// A loop that waits for answers is slower when the cache is full: it may hold nevertheless, but
+/// not surely.
 #[test]
 fn of_a_loop_that_fills_a_cache_nothing_is_sure() {
     let asked = ("write p99 < 0.2 ms", Find::Depth);
@@ -182,7 +188,8 @@ fn of_drives_that_keep_up_nothing_is_said() {
         ("hp-c2247a", "0", 20.0, 1_000),
     ];
     assert_eq!(filled(&keep_up), [false; 8]);
-    // Near their limit disks owe more and more for a few hundred requests, until they have their choice of them.
+    // Near their limit disks owe more and more for a few hundred requests, until they have their
+    // choice of them.
     let near = [
         ("modern-20tb", "0", 250.0, 500),
         ("modern-20tb", "0", 250.0, 700),
@@ -197,7 +204,8 @@ fn of_drives_that_keep_up_nothing_is_said() {
     assert_eq!(filled(&hidden), [true; 3]);
 }
 
-/// A disk of which the cache fills with the first few hundred requests may come to rest: nothing is sure then, but it does not fail for that.
+/// A disk of which the cache fills with the first few hundred requests may come to rest: nothing is
+/// sure then, but it does not fail for that.
 #[test]
 fn of_a_disk_that_chooses_what_it_writes_nothing_is_sure() {
     let base = synthetic(
@@ -221,7 +229,8 @@ fn of_a_disk_that_chooses_what_it_writes_nothing_is_sure() {
     assert!(!said.contains("the drives write less than comes"), "{said}");
 }
 
-/// It is said of a full cache what drives can do, whatever their state is: 475,000 and 73,000 writes a second, and not the million that the link takes.
+/// It is said of a full cache what drives can do, whatever their state is: 475,000 and 73,000
+/// writes a second, and not the million that the link takes.
 #[test]
 fn what_drives_can_do_is_not_what_their_caches_take() {
     for (state, truth) in [("full", 475_000.0), ("saturated", 72_500.0)] {

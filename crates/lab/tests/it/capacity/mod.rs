@@ -1,8 +1,9 @@
 //! Capacities against queueing theory, against a scan of the whole grid, and along every axis.
 //!
-//! Poisson arrivals at a server that takes the same time for each (M/D/1) have a mean response of `s + r s^2 / (2 (1 - r s))` at a
-//! rate of r (Pollaczek and Khinchine; Kleinrock, Queueing Systems, volume 1, 1975, section 5.6), and their number waiting is known
-//! in distribution (Crommelin, 1932), so the rates at which a mean or a percentile meets a limit are known.
+//! Poisson arrivals at a server that takes the same time for each (M/D/1) have a mean response of
+//! `s + r s^2 / (2 (1 - r s))` at a rate of r (Pollaczek and Khinchine; Kleinrock, Queueing
+//! Systems, volume 1, 1975, section 5.6), and their number waiting is known in distribution
+//! (Crommelin, 1932), so the rates at which a mean or a percentile meets a limit are known.
 
 mod faults;
 mod filling;
@@ -87,7 +88,8 @@ fn rate_of_mean(mean_ms: f64) -> f64 {
     1_000.0 / SERVICE_MS * wait / (1.0 + wait)
 }
 
-/// The share of requests that wait at most `t` service times at utilisation `u` (Crommelin's formula).
+/// The share of requests that wait at most `t` service times at utilisation `u` (Crommelin's
+/// formula).
 fn waits_at_most(t: f64, u: f64) -> f64 {
     let mut sum = 0.0;
     for k in 0..=(t.floor() as i32) {
@@ -112,7 +114,8 @@ fn rate_of_percentile(rank: f64, limit_ms: f64) -> f64 {
     low * 1_000.0 / SERVICE_MS
 }
 
-/// The true rate lies between where the objective surely holds and where it surely fails, to within a step of the grid.
+/// The true rate lies between where the objective surely holds and where it surely fails, to within
+/// a step of the grid.
 fn holds_the_truth(found: &Reached, truth: f64) -> bool {
     let (surely, fails) = (found.surely_holds.unwrap(), found.surely_fails.unwrap());
     surely <= truth * 1.0001 && truth <= fails * 1.0001
@@ -147,7 +150,8 @@ fn the_rate_of_a_constant_server_is_that_of_theory() {
             all += 1;
         }
     }
-    // Intervals of 95 % miss one of twenty; both ends are tested at several rates, and the grid makes them wider.
+    // Intervals of 95 % miss one of twenty; both ends are tested at several rates, and the grid
+    // makes them wider.
     assert!(right >= all - 2, "{right} of {all}");
 }
 
@@ -300,7 +304,8 @@ fn the_depth_of_a_constant_server_is_its_limit() {
 
 #[test]
 fn the_fewest_drives_are_found() {
-    // Every drive takes 10,000 requests a second. Three are busy for 87 % with 26,000, and answer in 0.43 ms on average.
+    // Every drive takes 10,000 requests a second. Three are busy for 87 % with 26,000, and answer
+    // in 0.43 ms on average.
     let base = synthetic(
         "poisson:rate_rps=26000:requests=20000",
         &[("drive", "null")],
@@ -560,7 +565,8 @@ fn what_limits_a_choice_is_told_with_what_it_is_known_by() {
         told.contains("at depth 7 the drives are busy 100 % of the time, so that what is added"),
         "{told}"
     );
-    // A limit of I/Os a second: what is below it is served in a hundredth of what is allowed, and what is beyond waits.
+    // A limit of I/Os a second: what is below it is served in a hundredth of what is allowed, and
+    // what is beyond waits.
     let (by, told) = limit(
         &poisson("cloud-gp2-100gib:credits_full=0"),
         "p50 < 80 ms",
@@ -582,7 +588,8 @@ fn what_limits_a_choice_is_told_with_what_it_is_known_by() {
     assert!(told.contains(" % are seeks, "), "{told}");
 }
 
-/// Some command is under way nearly all the time long before flash has no time left: only what it can do tells.
+/// Some command is under way nearly all the time long before flash has no time left: only what it
+/// can do tells.
 #[test]
 fn drives_that_take_several_commands_are_the_limit_where_they_can_do_no_more() {
     let limit = |base: &Scenario, slo: &str, find: Find| {
@@ -704,7 +711,8 @@ fn an_objective_on_requests_that_the_trace_lacks_is_refused_at_once() {
     }
 }
 
-/// Where too many drives of a size cannot be had, the answer says why, whether the load is a trace or not.
+/// Where too many drives of a size cannot be had, the answer says why, whether the load is a trace
+/// or not.
 #[test]
 fn more_drives_than_a_placement_has_room_for_are_not_tried() {
     let trace = trace(1_500);

@@ -1,6 +1,7 @@
 //! The files that the golden scenarios read: drives and traces, made anew in a folder.
 //!
-//! Nothing here takes a random number from the engine, so that only a change of the engine's decisions moves a result.
+//! Nothing here takes a random number from the engine, so that only a change of the engine's
+//! decisions moves a result.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,7 +12,8 @@ use nearslot_lab::load::LoadedTrace;
 use nearslot_lab::scenario::Load;
 use nearslot_trace::{OpenOptions, Spread};
 
-/// 6,000 turns a minute, so a turn is 10 ms; 16,640 blocks in 160 cylinders of 4 tracks. Small, so that requests meet.
+/// 6,000 turns a minute, so a turn is 10 ms; 16,640 blocks in 160 cylinders of 4 tracks. Small, so
+/// that requests meet.
 const DISK: &str = "
 kind = 'hdd'
 rpm = 6000
@@ -139,7 +141,8 @@ impl Inputs {
         self.folder.path()
     }
 
-    /// The trace of a load, if it has one. Most scenarios read the same one, and reading takes longer than a run.
+    /// The trace of a load, if it has one. Most scenarios read the same one, and reading takes
+    /// longer than a run.
     pub(crate) fn loaded(&self, load: &Load) -> Option<Arc<LoadedTrace>> {
         let Load::Trace(load) = load else {
             return None;
@@ -171,7 +174,8 @@ impl Numbers {
 /// Requests of a trace.
 const REQUESTS: u64 = 400;
 
-/// All operations; chunks as a whole, parts of them and several, now and then in sequence; bursts and quiet times.
+/// All operations; chunks as a whole, parts of them and several, now and then in sequence; bursts
+/// and quiet times.
 fn mixed() -> String {
     let mut numbers = Numbers(1);
     let mut text = "ts_us,op,lba,blocks\n".to_owned();

@@ -1,12 +1,15 @@
-//! Golden scenarios: small runs whose whole results are kept as text, so that no result moves by accident.
+//! Golden scenarios: small runs whose whole results are kept as text, so that no result moves by
+//! accident.
 //!
-//! Every part of every table runs in some scenario; one that is new, or that no scenario names, fails here. Each scenario goes the
-//! way of the commands: from the text of a scenario file, through the grid, to the JSON of `compare` or `capacity`. The JSON is
-//! kept whole, but for what may differ from one machine or version to the next. Beside it stand digests of the rows of every
-//! run, a row per request and a row per command of a drive, since two changes may cancel each other out in the statistics.
+//! Every part of every table runs in some scenario; one that is new, or that no scenario names,
+//! fails here. Each scenario goes the way of the commands: from the text of a scenario file,
+//! through the grid, to the JSON of `compare` or `capacity`. The JSON is kept whole, but for what
+//! may differ from one machine or version to the next. Beside it stand digests of the rows of every
+//! run, a row per request and a row per command of a drive, since two changes may cancel each other
+//! out in the statistics.
 //!
-//! A result that is meant to move is recorded again by
-//! `INSTA_UPDATE=always cargo test --workspace --locked --test it golden::`; the change that moves it says so, and by how much.
+//! A result that is meant to move is recorded again by `INSTA_UPDATE=always cargo test --workspace
+//! --locked --test it golden::`; the change that moves it says so, and by how much.
 
 mod inputs;
 mod results;

@@ -97,7 +97,8 @@ fn digest(bytes: &[u8]) -> Value {
     json!(format!("{:016x}", xxh3_64(bytes)))
 }
 
-/// The label of each run and a digest of its rows. A run has less than one row group, and runs stand in the order of the grid.
+/// The label of each run and a digest of its rows. A run has less than one row group, and runs
+/// stand in the order of the grid.
 fn rows(path: &Path) -> Vec<(String, Value)> {
     let builder = || ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
     let groups = builder().metadata().num_row_groups();
@@ -118,7 +119,8 @@ fn rows(path: &Path) -> Vec<(String, Value)> {
     (0..groups).map(group).collect()
 }
 
-/// A digest of all columns but the first one, which names the run: their names, then their values one by one.
+/// A digest of all columns but the first one, which names the run: their names, then their values
+/// one by one.
 fn of_batch(batch: &RecordBatch) -> String {
     let mut bytes = Vec::new();
     let schema = batch.schema();
@@ -132,7 +134,8 @@ fn of_batch(batch: &RecordBatch) -> String {
     format!("{:016x}", xxh3_64(&bytes))
 }
 
-/// Whether a column of statuses says nothing. It came later than the others, and digests of runs without failures stay what they were.
+/// Whether a column of statuses says nothing. It came later than the others, and digests of runs
+/// without failures stay what they were.
 fn all_done(column: &ArrayRef) -> bool {
     let words = cast(column, &DataType::Utf8).unwrap();
     words
@@ -164,7 +167,8 @@ fn add_column(bytes: &mut Vec<u8>, column: &ArrayRef) {
     }
 }
 
-/// JSON with a line for each thing that holds plain values alone, so that a difference is small and readable.
+/// JSON with a line for each thing that holds plain values alone, so that a difference is small and
+/// readable.
 fn write_json(text: &mut String, value: &Value, depth: usize) {
     let nested = |value: &Value| value.is_object() || value.is_array();
     let indent = "  ".repeat(depth + 1);

@@ -1,4 +1,5 @@
-//! The golden scenarios, in groups: one for every part of every table, some for what no part decides.
+//! The golden scenarios, in groups: one for every part of every table, some for what no part
+//! decides.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -108,7 +109,8 @@ fn group(name: &str, scenes: Vec<Scene>) -> Group {
     }
 }
 
-/// Settings of each part of a table: what `settings` has for it, by its name, and else its defaults.
+/// Settings of each part of a table: what `settings` has for it, by its name, and else its
+/// defaults.
 fn settings_of<'a, T: Kind + ?Sized>(
     kind: &str,
     table: &[&Spec<T>],

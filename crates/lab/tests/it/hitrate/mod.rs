@@ -1,4 +1,5 @@
-//! Miss ratios of traces: what counts, what is cached as one, and that they are those of another simulator.
+//! Miss ratios of traces: what counts, what is cached as one, and that they are those of another
+//! simulator.
 
 mod random;
 
@@ -111,7 +112,8 @@ fn miss_ratios_are_those_of_another_simulator() {
     }
 }
 
-/// Holds miss ratios of a trace against those of libCacheSim, to all digits that it prints; those of S3-FIFO and W-TinyLFU within 0.004. How many.
+/// Holds miss ratios of a trace against those of libCacheSim, to all digits that it prints; those
+/// of S3-FIFO and W-TinyLFU within 0.004. How many.
 fn compare(table: &Path, traces: &Path, trace: &str) -> usize {
     let table = fs::read_to_string(table).unwrap();
     let names = [
@@ -427,7 +429,8 @@ fn requests_are_missed_if_one_of_their_pages_is() {
     }
 }
 
-/// What is left over beside equal segments is given up when a line comes down: five lines of five are not all held.
+/// What is left over beside equal segments is given up when a line comes down: five lines of five
+/// are not all held.
 #[test]
 fn who_misses_more_than_each_line_once_is_told() {
     let page = |number: u64| (1, number * 4_096, 4_096, 'R');
@@ -463,7 +466,8 @@ fn who_misses_more_than_each_line_once_is_told() {
     }
 }
 
-/// Lines of a request are not all kept by their addresses; that of a terabyte would not fit the memory.
+/// Lines of a request are not all kept by their addresses; that of a terabyte would not fit the
+/// memory.
 #[test]
 fn a_request_may_be_very_long() {
     let long = 200_000 * 4_096;

@@ -1,5 +1,5 @@
-//! Miss ratios of random questions about random traces: every way in which they are found tells the same, and that is what the policies
-//! tell that are asked line by line.
+//! Miss ratios of random questions about random traces: every way in which they are found tells the
+//! same, and that is what the policies tell that are asked line by line.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -182,7 +182,8 @@ impl Case {
         }
     }
 
-    /// What caches of these sizes miss, and whether requests are counted; of a sample of all lines if that is asked for.
+    /// What caches of these sizes miss, and whether requests are counted; of a sample of all lines
+    /// if that is asked for.
     fn ask(&self, caches: &[&str], sizes: &[u64], per_request: bool, sample: bool) -> HitRates {
         let sizes = sizes.iter().map(|size| format!("{size}lines"));
         let question = Question {

@@ -1,4 +1,5 @@
-//! Who shares a drive: many streams opened to gain share, groups that end while their requests wait, and claims that make no sense.
+//! Who shares a drive: many streams opened to gain share, groups that end while their requests
+//! wait, and claims that make no sense.
 
 use nearslot_lab::outcome::Run;
 
@@ -34,7 +35,8 @@ fn part_of_one(run: &Run) -> (f64, f64) {
 fn who_opens_a_thousand_streams_has_a_thousand_shares() {
     for sched in ["bfq", "cfq", "slack", "kyber", "mq-deadline"] {
         let (part, all) = part_of_one(&crowd(sched, ""));
-        // Until it is known to read here and there it has a turn like one who reads in a row, with slack 100 ms of the 5 s.
+        // Until it is known to read here and there it has a turn like one who reads in a row, with
+        // slack 100 ms of the 5 s.
         let most = if sched == "slack" { 2.0 } else { 1.0 };
         assert!(part < most && all > 0.7, "{sched}: {part} % of {all} MB/s");
     }
@@ -53,7 +55,8 @@ fn a_group_or_a_target_keeps_the_share_of_one_from_a_thousand() {
     assert!(part > 20.0 && longest < 0.2, "{part} %, {longest} s");
 }
 
-/// Five of a group read 2 MiB with a window of as much again ahead, and end before that has come, while another group goes on.
+/// Five of a group read 2 MiB with a window of as much again ahead, and end before that has come,
+/// while another group goes on.
 #[test]
 fn a_group_that_ends_with_requests_queued_is_answered_all_the_same() {
     for sched in [

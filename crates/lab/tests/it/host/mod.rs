@@ -1,6 +1,7 @@
 //! Hosts: processes above a page cache, against times and requests written out.
 //!
-//! Most are served by a drive that takes a millisecond for each request, so that times can be written out; some of `starting` and `wrong` are whole runs.
+//! Most are served by a drive that takes a millisecond for each request, so that times can be
+//! written out; some of `starting` and `wrong` are whole runs.
 
 mod crowd;
 mod reading;
@@ -41,7 +42,8 @@ fn host(text: &str) -> Synthetic {
     synthetic(&part, &env).unwrap().0
 }
 
-/// A drive that answers each request a millisecond after the one before, in the order in which they come.
+/// A drive that answers each request a millisecond after the one before, in the order in which they
+/// come.
 struct Served {
     /// When each came, in us, and what it was: operation, first block, blocks, stream.
     asked: Vec<(u64, Op, u64, u64, u32)>,

@@ -4,7 +4,8 @@ use nearslot_core::op::Op;
 
 use super::{FILES, found, number, pages, served, served_failing, times, who};
 
-/// 4 KiB in a row from the front: windows of 4, 8, 16, 32 pages, each asked for one window ahead; a second reading finds all in memory.
+/// 4 KiB in a row from the front: windows of 4, 8, 16, 32 pages, each asked for one window ahead; a
+/// second reading finds all in memory.
 #[test]
 fn a_reader_in_a_row_asks_for_windows_one_ahead() {
     let told = served(
@@ -14,7 +15,8 @@ fn a_reader_in_a_row_asks_for_windows_one_ahead() {
         pages(&told, Op::Read),
         [(0, 4), (4, 8), (12, 16), (28, 32), (60, 32), (92, 8)]
     );
-    // The first page comes after 1 ms; one is computed for 1 us to ask and 1 us to copy; the second brings the next window.
+    // The first page comes after 1 ms; one is computed for 1 us to ask and 1 us to copy; the second
+    // brings the next window.
     let times: Vec<u64> = told.asked.iter().map(|one| one.0).collect();
     assert_eq!(&times[..2], [1, 1_003]);
     let one = found(&told, "one");
@@ -201,7 +203,8 @@ fn places_are_in_a_row_from_the_front_again_or_anywhere_up_to_the_last_page() {
     );
 }
 
-/// 4 KiB at 4,000 bytes a second are 1.024 s; after five seconds of thinking nothing is made up for.
+/// 4 KiB at 4,000 bytes a second are 1.024 s; after five seconds of thinking nothing is made up
+/// for.
 #[test]
 fn a_rate_is_not_made_up_for_after_a_break() {
     let told = served(

@@ -6,7 +6,8 @@ use nearslot_lab::warning::WarningKind;
 
 use super::{BLOCKS, FILES, Served, found, number, results, run, served, served_failing, who};
 
-/// Requests of a start-up: what is read ahead is not waited for, but before what is waited for next.
+/// Requests of a start-up: what is read ahead is not waited for, but before what is waited for
+/// next.
 #[test]
 fn a_start_up_waits_for_what_its_process_reads_ahead() {
     let folder = tempfile::tempdir().unwrap();
@@ -47,7 +48,8 @@ fn a_start_up_waits_for_what_its_process_reads_ahead() {
     assert_eq!(who(&told), ["a", "a", "b", "a", "launch", "journal"]);
 }
 
-/// Each start-up counts by its own time, whoever stands first, and one that has not ended is not up.
+/// Each start-up counts by its own time, whoever stands first, and one that has not ended is not
+/// up.
 #[test]
 fn start_ups_are_told_and_those_that_are_not_up() {
     let folder = tempfile::tempdir().unwrap();
@@ -117,7 +119,8 @@ fn an_application_that_is_not_up_in_time_is_told_so() {
     );
 }
 
-/// A host that starts an application of these lines at once, its settings, and the request that fails.
+/// A host that starts an application of these lines at once, its settings, and the request that
+/// fails.
 fn launched(rows: &str, settings: &str, fails: Option<u64>) -> Served {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("own.csv");
@@ -254,7 +257,8 @@ fn what_others_move_is_counted_from_the_first_start_on() {
     // 40 KiB of its own, and 8 of the application, in 1.02 s.
     let own = found(&before, "one").read_mb_s;
     assert!((0.045..0.05).contains(&own), "{own}");
-    // For ten seconds: one in two milliseconds while the application asks or its process reads, else one in each.
+    // For ten seconds: one in two milliseconds while the application asks or its process reads,
+    // else one in each.
     let all_the_time = told("steps = [{ read = '4KiB', direct = true }]");
     let read = number(&all_the_time, "read_mb_s");
     assert!((4.085..4.096).contains(&read), "{read}");
@@ -268,7 +272,8 @@ fn a_start_up_that_never_began_is_not_up() {
     assert_eq!(number(&told, "not_up"), 1.0);
 }
 
-/// One that fails, one that lasts too long, and one that is not started at all: each is told as what it is.
+/// One that fails, one that lasts too long, and one that is not started at all: each is told as
+/// what it is.
 #[test]
 fn applications_are_told_apart_by_why_they_are_not_up() {
     let text = "[workload]\nname = 'host'\nseconds = 2\n[[workload.process]]\nname = 'one'\ntimes = 1\nsteps = [{ start = 'bash' }, { think_ms = 1000 }, { start = 'lowriter' }]\n\
@@ -304,7 +309,8 @@ fn an_application_lies_in_the_front_half_of_the_volume_and_its_writes_can_be_lef
     assert!(without.asked.iter().all(|one| one.1 == Op::Read));
 }
 
-/// The second begins later and is up sooner: each counts from its own beginning on, and told is the mean.
+/// The second begins later and is up sooner: each counts from its own beginning on, and told is the
+/// mean.
 #[test]
 fn how_long_start_ups_took_is_told_on_average() {
     let folder = tempfile::tempdir().unwrap();

@@ -4,7 +4,8 @@ use nearslot_core::op::Op;
 
 use super::{BLOCKS, FILES, Served, found, number, served, served_failing, times};
 
-/// Who calls fsync writes its pages itself, as synchronous writes of its own; then the journal writes and flushes.
+/// Who calls fsync writes its pages itself, as synchronous writes of its own; then the journal
+/// writes and flushes.
 #[test]
 fn fsync_writes_as_who_asks_and_ends_with_a_commit() {
     let told = served(
@@ -96,7 +97,8 @@ fn who_syncs_waits_for_what_there_was_and_not_for_what_comes_meanwhile() {
     assert!(one.ended && one.max_s.unwrap() < 4.0, "{:?}", one.max_s);
 }
 
-/// Two write one page and wait for it, again and again: never more than one write of it is under way.
+/// Two write one page and wait for it, again and again: never more than one write of it is under
+/// way.
 #[test]
 fn a_page_that_is_on_its_way_out_is_not_sent_again() {
     let steps = "times = 100\nsteps = [{ write = '4KiB' }, 'fsync']";
@@ -119,7 +121,8 @@ fn sync_waits_for_what_others_have_on_their_way() {
          steps = [{ write = '8KiB', at = 'random', times = 300 }, 'fsync']\n[[workload.process]]\nname = 'other'\nstart_s = 0.01\ntimes = 1\nsteps = ['sync']",
     );
     let (one, other) = (found(&told, "one"), found(&told, "other"));
-    // Nearly three hundred writes of a millisecond; the other begins 10 ms later and ends with them.
+    // Nearly three hundred writes of a millisecond; the other begins 10 ms later and ends with
+    // them.
     assert!(one.mean_s.unwrap() > 0.25, "{:?}", one.mean_s);
     assert!(
         other.mean_s.unwrap() > one.mean_s.unwrap() - 0.03,
@@ -128,7 +131,8 @@ fn sync_waits_for_what_others_have_on_their_way() {
     );
 }
 
-/// The asynchronous pass sends what is dirty; what is written while it goes on is of the synchronous pass.
+/// The asynchronous pass sends what is dirty; what is written while it goes on is of the
+/// synchronous pass.
 #[test]
 fn sync_has_a_synchronous_pass_for_what_comes_meanwhile() {
     let told = served(
@@ -183,7 +187,8 @@ fn background_writeback_gives_way_to_sync() {
     assert!(took.is_some_and(|took| took < 2.0), "{took:?}");
 }
 
-/// Its first pass is of the whole file from the front, wherever the flusher was, and however much it is.
+/// Its first pass is of the whole file from the front, wherever the flusher was, and however much
+/// it is.
 #[test]
 fn sync_first_sends_all_that_is_dirty_without_anybody_who_waits() {
     // Behind a chunk of 3,072 of 11,000 pages somebody else writes to the front.
@@ -250,7 +255,8 @@ fn the_journal_goes_round() {
 /// Dirtied again while it is on its way: who syncs waits for both, and sends the second.
 #[test]
 fn a_page_that_is_dirtied_again_on_its_way_is_sent_again() {
-    // The first fsync has the page on its way for a millisecond; the second process writes to it meanwhile.
+    // The first fsync has the page on its way for a millisecond; the second process writes to it
+    // meanwhile.
     let told = served(
         "[workload]\nname = 'host'\njournal_pages = 0\n[[workload.process]]\nname = 'one'\nfile = '4KiB'\ntimes = 1\nsteps = [{ write = '4KiB' }, 'fsync']\n\
          [[workload.process]]\nname = 'two'\nshares = 'one'\nstart_s = 0.0005\ntimes = 1\nsteps = [{ write = '4KiB' }, 'fsync']",

@@ -4,7 +4,8 @@ use nearslot_core::op::Op;
 
 use super::{found, number, pages, served, served_failing, times, who};
 
-/// 400 MiB of memory: the flusher begins at 42 MB and stops below, writers are slowed from 63 MB on and stand at 84 MB.
+/// 400 MiB of memory: the flusher begins at 42 MB and stops below, writers are slowed from 63 MB on
+/// and stand at 84 MB.
 const WRITER: &str = "[workload]\nname = 'host'\nmemory = '400MiB'\nseconds = 20\n";
 
 #[test]

@@ -1,4 +1,5 @@
-//! The schema of capacities and the structs say the same, and the page of a capacity shows what was found.
+//! The schema of capacities and the structs say the same, and the page of a capacity shows what was
+//! found.
 
 use nearslot_lab::capacity::{Capacity, Find, How, capacity, figures};
 use nearslot_lab::grid;

@@ -1,6 +1,8 @@
-//! Results that look like those of hosts: an application that starts beside readers and writers, or processes alone.
+//! Results that look like those of hosts: an application that starts beside readers and writers, or
+//! processes alone.
 //!
-//! The numbers are made up, of the size that a flash drive has: from 0.06 s to more than half a minute, and one that is not up. What is not of hosts is the toy's.
+//! The numbers are made up, of the size that a flash drive has: from 0.06 s to more than half a
+//! minute, and one that is not up. What is not of hosts is the toy's.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +28,8 @@ const BEGAN_S: f64 = 7.0;
 const CHOICES: [&str; 3] = ["none", "mq-deadline", "bfq"];
 /// What is told of a load.
 type Load = (&'static str, [Option<f64>; 3], [f64; 3]);
-/// Who is beside, and after how many seconds the application is up with each choice; what the others move meanwhile.
+/// Who is beside, and after how many seconds the application is up with each choice; what the
+/// others move meanwhile.
 const LOADS: [Load; 3] = [
     ("0r0w", [Some(0.0614), Some(0.0614), Some(0.0614)], [0.0; 3]),
     (
@@ -94,7 +97,8 @@ pub(crate) fn starting() -> Results {
     }))
 }
 
-/// The same of two applications, of which the second takes twice as long, with two choices under one load; with the first of them the second one fails.
+/// The same of two applications, of which the second takes twice as long, with two choices under
+/// one load; with the first of them the second one fails.
 pub(crate) fn two_applications() -> Results {
     let mut runs = starting().runs;
     let runs = [3, 5].map(|index| std::mem::take(&mut runs[index]));

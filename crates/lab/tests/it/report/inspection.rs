@@ -1,4 +1,5 @@
-//! The schema of inspections and the structs say the same: what real traces give is valid, and nothing else is.
+//! The schema of inspections and the structs say the same: what real traces give is valid, and
+//! nothing else is.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,8 @@ use crate::report::schema::{breaches, compiled, objects};
 
 const SCHEMA: &str = include_str!("../../../schema/inspection.schema.json");
 
-/// A real trace, with response times, clients and flushes; the path is from the root of the repository.
+/// A real trace, with response times, clients and flushes; the path is from the root of the
+/// repository.
 const DEMO: &str = "demo/postgres-and-build.perf.txt.gz";
 
 fn inspected(path: &str, how: &OpenOptions) -> Value {
@@ -27,7 +29,8 @@ fn demo() -> Value {
     inspected(DEMO, &OpenOptions::default())
 }
 
-/// Every small trace of the tests; Parquet of others and tables without units need options and are not among them.
+/// Every small trace of the tests; Parquet of others and tables without units need options and are
+/// not among them.
 fn fixtures() -> Vec<String> {
     let folder = "crates/trace/tests/data/traces";
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -96,7 +99,8 @@ fn full() -> Value {
     found
 }
 
-/// Every read and write of a real trace is on a map, in a bin of sizes and in the load; every gap is counted.
+/// Every read and write of a real trace is on a map, in a bin of sizes and in the load; every gap
+/// is counted.
 #[test]
 fn pictures_lose_no_request() {
     for path in fixtures().iter().map(String::as_str).chain([DEMO]) {

@@ -1,5 +1,5 @@
-//! What results and inspections look like outside: the schemas of the JSON, the columns of CSV and Parquet, the
-//! table, the page, files.
+//! What results and inspections look like outside: the schemas of the JSON, the columns of CSV and
+//! Parquet, the table, the page, files.
 
 mod capacity;
 mod figures;

@@ -1,4 +1,5 @@
-//! Small reports of real runs, for what the toy of `sample` has not: file systems, transactions, and a drive with a write cache.
+//! Small reports of real runs, for what the toy of `sample` has not: file systems, transactions,
+//! and a drive with a write cache.
 //!
 //! No number of theirs is kept; the browser test asks for what they show.
 
@@ -65,7 +66,8 @@ fn transactions() -> Results {
     runs(work, "hp-c2247a", &[("skip", &skips)])
 }
 
-/// Reads and writes over a drive with a write cache, under two schedulers; under one load ten times as long as under the other.
+/// Reads and writes over a drive with a write cache, under two schedulers; under one load ten times
+/// as long as under the other.
 fn cached() -> Results {
     let vary: [(&str, &[&str]); 2] = [("sched", &["fcfs", "satf"]), ("requests", &["300", "3000"])];
     runs("iometer:read_share=0.6", "desktop-7200-90mb", &vary)

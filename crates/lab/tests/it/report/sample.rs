@@ -1,7 +1,9 @@
-//! Results that look like real ones, made by a toy: one arm, one platter, six ways to choose the next request.
+//! Results that look like real ones, made by a toy: one arm, one platter, six ways to choose the
+//! next request.
 //!
-//! The toy is no model of any drive; it only gives distributions, bursts and arm movements of the right kind, the same on
-//! every machine. What reports do with results must not depend on how good the simulator is.
+//! The toy is no model of any drive; it only gives distributions, bursts and arm movements of the
+//! right kind, the same on every machine. What reports do with results must not depend on how good
+//! the simulator is.
 
 use std::collections::BTreeMap;
 
@@ -136,7 +138,8 @@ pub(crate) fn inspection(size: Size) -> Inspection {
     inspector.finish(&Header::made("blktrace", &["8,0"], &[]))
 }
 
-/// An inspection with pictures of the sample's trace, with a second device, flushes, and sizes and places of all magnitudes.
+/// An inspection with pictures of the sample's trace, with a second device, flushes, and sizes and
+/// places of all magnitudes.
 pub(crate) fn pictured() -> Inspection {
     let mut inspector = Inspector::with_pictures(Against::default());
     let record = |(index, ask): (usize, &Ask)| {

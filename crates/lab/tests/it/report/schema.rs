@@ -1,4 +1,5 @@
-//! The schema file and the structs say the same: every key is in both, and nothing else is accepted.
+//! The schema file and the structs say the same: every key is in both, and nothing else is
+//! accepted.
 
 use jsonschema::Validator;
 use nearslot_lab::grid::{self, Vary};
@@ -55,7 +56,8 @@ fn results_are_valid_with_and_without_series() {
     assert_eq!(back.runs.len(), 6);
 }
 
-/// Two drives of an array go: what is lost is in the results, with a warning, and is what the schema says.
+/// Two drives of an array go: what is lost is in the results, with a warning, and is what the
+/// schema says.
 #[test]
 fn lost_blocks_are_told_with_their_addresses() {
     let mut base = Scenario::over(Load::Workload("iometer".parse().unwrap()));

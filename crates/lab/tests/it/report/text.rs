@@ -513,7 +513,8 @@ fn formats_have_their_names() {
     );
 }
 
-/// A request may be several commands, so beside the number of requests that failed it has to be said that this is another.
+/// A request may be several commands, so beside the number of requests that failed it has to be
+/// said that this is another.
 #[test]
 fn what_was_counted_is_told_with_its_unit() {
     let mut results = results(SMALL);
@@ -543,7 +544,8 @@ fn what_was_counted_is_told_with_its_unit() {
     assert!(text.contains(&told), "{text}");
 }
 
-/// What drives can do is estimated without faults that begin later: that is said wherever it is told.
+/// What drives can do is estimated without faults that begin later: that is said wherever it is
+/// told.
 #[test]
 fn what_can_be_done_is_told_without_later_faults() {
     let told = |faults: &str| {

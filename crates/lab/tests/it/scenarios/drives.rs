@@ -146,7 +146,8 @@ fn flash_options(rng: &mut Rng, page_kib: u64) -> String {
     text
 }
 
-/// A curve that rises, from nothing or from a start; now and then measured, with dents, or ending too early.
+/// A curve that rises, from nothing or from a start; now and then measured, with dents, or ending
+/// too early.
 fn seeks(rng: &mut Rng, cylinders: u64) -> String {
     let dents = rng.chance(0.2);
     let reach = match rng.chance(0.02) {

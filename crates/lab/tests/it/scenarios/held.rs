@@ -102,7 +102,8 @@ pub(crate) fn holds_together(run: &Run, made: &Made) {
     }
 }
 
-/// Little's law, over a span that begins and ends with an empty system; where all requests are measured.
+/// Little's law, over a span that begins and ends with an empty system; where all requests are
+/// measured.
 fn little(run: &Run) {
     let counted = |name: &str| run.operations.get(name).copied().unwrap_or(0);
     let measured = counted("read") + counted("write");

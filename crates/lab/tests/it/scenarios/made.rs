@@ -68,7 +68,8 @@ impl Made {
         for (index, kind) in config::KINDS.iter().enumerate() {
             // Without a cache nothing is brought beforehand.
             let has_none = kind.key() == "prefetch" && scenario.contains("cache = 'none'");
-            // What most stacks have is in half of them, and the parts of one kind meet all parts of another.
+            // What most stacks have is in half of them, and the parts of one kind meet all parts of
+            // another.
             let chosen = match index > 0 && rng.chance(0.5) || has_none {
                 true => kind.default.to_owned(),
                 false if kind.key() == "faults" => faults_of(rng, &mut parts),
@@ -111,7 +112,8 @@ impl Made {
         }
     }
 
-    /// A scenario that is written out, with the drive's file `drive.toml` and perhaps a trace `trace.csv`.
+    /// A scenario that is written out, with the drive's file `drive.toml` and perhaps a trace
+    /// `trace.csv`.
     pub(crate) fn of(scenario: &str, drive: &str, trace: Option<&str>) -> Made {
         Made {
             folder: tempfile::tempdir().unwrap(),
@@ -169,7 +171,8 @@ const HOSTS: &[&str] = &[
     "host:beside=3w-seq:file=1MiB:memory=2MiB:read_ahead=0:journal_pages=0:flush_depth=1:seconds=0.5:anonymous=false",
 ];
 
-/// Range writes in parts of the drive that every drive has; those of chance nearly always lie beyond it.
+/// Range writes in parts of the drive that every drive has; those of chance nearly always lie
+/// beyond it.
 const RANGES: &[&str] = &[
     "ranges:within=place:size=512:span_blocks=0",
     "ranges:within=span:size=4k:span_blocks=64:depth=3:read_share=0.3",
@@ -276,7 +279,8 @@ fn synthetic(
     if load.starts_with("tpcb") {
         return one(rng, TRANSACTIONS).to_owned();
     }
-    // Most of these drives are too small for them. The larger one has no buffer, of which a knob may say something.
+    // Most of these drives are too small for them. The larger one has no buffer, of which a knob
+    // may say something.
     let is_disk = drive.starts_with("kind = 'hdd'") || knobs.is_empty();
     let of_buffer = ["cache=", "model="].iter().any(|of| knobs.contains(of));
     let is_files = load.starts_with("filesystem");
@@ -408,8 +412,9 @@ fn settings(rng: &mut Rng, knobs: &[Knob], share: f64) -> String {
     for knob in knobs {
         let cap = COSTLY.iter().find(|(name, _)| *name == knob.name);
         let cap = cap.map_or(f64::INFINITY, |(_, cap)| *cap);
-        // Without a queue there is nothing to sort, without map sectors nowhere to put them, only a log has a home, one unit has one context, one array has every turn,
-        // units need all the room there is, and stripes hold whole units.
+        // Without a queue there is nothing to sort, without map sectors nowhere to put them, only a
+        // log has a home, one unit has one context, one array has every turn, units need all the
+        // room there is, and stripes hold whole units.
         let idle = knob.name == SCHED_KNOB.name && !text.contains(DEPTH_KNOB)
             || knob.name == "map_tracks" && !text.contains("map=virtual_log")
             || knob.name == "targets_ms"
@@ -462,8 +467,8 @@ fn value(rng: &mut Rng, knob: &Knob, cap: f64) -> String {
     }
 }
 
-/// What the first requests of a trace have to be: a cache wants something to be read, a buffer something to be written, and without reads and
-/// writes there are no results.
+/// What the first requests of a trace have to be: a cache wants something to be read, a buffer
+/// something to be written, and without reads and writes there are no results.
 fn wanted(scenario: &str) -> &'static [&'static str] {
     let has = |kind: &str| !scenario.contains(&format!("{kind} = 'none'"));
     match (has("cache"), has("buffer")) {

@@ -1,7 +1,9 @@
-//! Random scenarios: every part that a table has, knobs at both ends and between, drives of any shape, every replay.
+//! Random scenarios: every part that a table has, knobs at both ends and between, drives of any
+//! shape, every replay.
 //!
-//! A scenario is refused with an error, or it ends and its results hold together (`held`). Three hundred fixed seeds run in every
-//! test; `make soak` runs any number of fresh ones. A failure names its seed in a line that runs it again.
+//! A scenario is refused with an error, or it ends and its results hold together (`held`). Three
+//! hundred fixed seeds run in every test; `make soak` runs any number of fresh ones. A failure
+//! names its seed in a line that runs it again.
 
 #![allow(
     clippy::print_stderr,
@@ -28,7 +30,8 @@ use nearslot_lab::workload::Synthetic;
 
 /// Scenarios of every test.
 const FIXED: u64 = 300;
-/// A scenario takes milliseconds. After this it is told to stop, and after twice as long it hangs where nobody can tell it.
+/// A scenario takes milliseconds. After this it is told to stop, and after twice as long it hangs
+/// where nobody can tell it.
 const PATIENCE: Duration = Duration::from_secs(100);
 
 /// A number from the environment.
@@ -100,7 +103,8 @@ enum Fate {
     Refused(String),
 }
 
-/// Runs a scenario twice, with one thread and with three, and holds its results to what must be true of any.
+/// Runs a scenario twice, with one thread and with three, and holds its results to what must be
+/// true of any.
 fn try_one(made: &made::Made, control: &Control) -> Fate {
     let (points, trace) = match made.load() {
         Ok(loaded) => loaded,

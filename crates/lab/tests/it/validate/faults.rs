@@ -1,9 +1,10 @@
-//! Planted faults: every column of every file of every folder is damaged, one way after the other, and the validation must
-//! fail and name what is wrong. A check counts once it has failed.
+//! Planted faults: every column of every file of every folder is damaged, one way after the other,
+//! and the validation must fail and name what is wrong. A check counts once it has failed.
 //!
-//! Each fault is a validation of its whole folder, and there are hundreds. So one in [`ONE_IN`] is planted, of all kinds and in all files,
-//! and each with `NEARSLOT_ONE_FAULT_IN=1` (`make soak`). The folders that ship are small cuts. With `NEARSLOT_REFERENCE` set, the
-//! same faults are planted in the full folders too.
+//! Each fault is a validation of its whole folder, and there are hundreds. So one in [`ONE_IN`] is
+//! planted, of all kinds and in all files, and each with `NEARSLOT_ONE_FAULT_IN=1` (`make soak`).
+//! The folders that ship are small cuts. With `NEARSLOT_REFERENCE` set, the same faults are planted
+//! in the full folders too.
 
 use std::path::{Path, PathBuf};
 
@@ -47,7 +48,8 @@ pub(crate) fn hundredth(row: usize) -> bool {
     row % 100 == 57
 }
 
-/// Faults that every table of a folder must show: a column that is not known, one that has another name.
+/// Faults that every table of a folder must show: a column that is not known, one that has another
+/// name.
 fn column_faults(file: &str, sheet: &Sheet) -> Vec<Fault> {
     let mut faults = vec![fault(file, "an unknown column", &["colour"], |sheet| {
         sheet.add_column("colour", "1");
@@ -61,8 +63,8 @@ fn column_faults(file: &str, sheet: &Sheet) -> Vec<Fault> {
     faults
 }
 
-/// The same fault in a trace and all of its results: nothing in them contradicts the trace. The time is no whole number
-/// of turns of any drive, of which nothing could be seen.
+/// The same fault in a trace and all of its results: nothing in them contradicts the trace. The
+/// time is no whole number of turns of any drive, of which nothing could be seen.
 fn common_faults(folder: &Path) -> Vec<Fault> {
     let names = sheet::files(folder).into_iter();
     let names = names.map(|path| path.file_name().unwrap().to_str().unwrap().to_owned());
@@ -113,8 +115,8 @@ fn verdict(folder: &Path) -> Option<String> {
     }
 }
 
-/// Of so many faults one is planted, unless `NEARSLOT_ONE_FAULT_IN` says otherwise. No divisor of the faults of a column or a file, so
-/// that all kinds of them have their turn.
+/// Of so many faults one is planted, unless `NEARSLOT_ONE_FAULT_IN` says otherwise. No divisor of
+/// the faults of a column or a file, so that all kinds of them have their turn.
 const ONE_IN: usize = 5;
 
 /// Of how many faults one is to be planted.
@@ -229,7 +231,8 @@ fn every_fault_of_the_measured_cheetah_is_noticed_and_named() {
             ("full: Fast write level", "0"),
         ]));
         faults.extend(mechanical_faults());
-        // Where the arm starts tells of the first request alone, and all writes are acknowledged before they settle.
+        // Where the arm starts tells of the first request alone, and all writes are acknowledged
+        // before they settle.
         faults.retain(|fault| !fault.name.contains("start_") && !fault.name.contains("settle"));
         assert_all_noticed(&folder, &faults);
     }

@@ -1,5 +1,6 @@
-//! The disk model against DiskSim 4.0: small folders that ship, damaged copies of them, and the full reference folder where
-//! it is present (beside the checkout, or where `NEARSLOT_REFERENCE` points).
+//! The disk model against DiskSim 4.0: small folders that ship, damaged copies of them, and the
+//! full reference folder where it is present (beside the checkout, or where `NEARSLOT_REFERENCE`
+//! points).
 
 mod faults;
 mod planted;
@@ -39,7 +40,8 @@ fn every_small_folder_passes() {
     }
 }
 
-/// The full folders, where they are: named by the environment, or beside the checkout. The small ones always run.
+/// The full folders, where they are: named by the environment, or beside the checkout. The small
+/// ones always run.
 #[test]
 fn the_full_reference_passes_where_it_is_present() {
     let named = std::env::var_os("NEARSLOT_REFERENCE").map(PathBuf::from);
@@ -163,7 +165,8 @@ fn another_choice_fails_its_scheduler() {
 
 #[test]
 fn both_means_of_a_free_run_have_to_hold() {
-    // Every response 0.04 ms longer, every row's own cost as it was: half a per cent, in step and not.
+    // Every response 0.04 ms longer, every row's own cost as it was: half a per cent, in step and
+    // not.
     let folder = damaged("fcfs_mixed_ideal.csv", |text| {
         (1..text.lines().count()).fold(text.to_owned(), |text, line| {
             with_more(&text, line, 1, -0.04)

@@ -1,4 +1,5 @@
-//! A table of a reference folder as rows of text, to be damaged in one place or many; and folders with damaged tables.
+//! A table of a reference folder as rows of text, to be damaged in one place or many; and folders
+//! with damaged tables.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -133,7 +134,8 @@ impl Sheet {
     }
 }
 
-/// A copy of a folder. Files that stay as they are are linked, so that a copy of a large folder costs nothing.
+/// A copy of a folder. Files that stay as they are are linked, so that a copy of a large folder
+/// costs nothing.
 pub(crate) fn copy(folder: &Path) -> tempfile::TempDir {
     let copy = tempfile::tempdir().expect("a folder for a copy");
     for path in files(folder) {

@@ -6,8 +6,9 @@
 //!     passes unused     taken in its turn   passes unused  is early     passes unused
 //! ```
 //!
-//! Sectors in one of these parts are alike: all but the last of them are taken in one step, of which nothing follows for bus and command that would not follow of
-//! the last as well. So a track costs as many steps as it has parts, and a few more while data flow.
+//! Sectors in one of these parts are alike: all but the last of them are taken in one step, of
+//! which nothing follows for bus and command that would not follow of the last as well. So a track
+//! costs as many steps as it has parts, and a few more while data flow.
 
 use super::super::access::Stage;
 use super::medium::finds_room;
@@ -37,7 +38,8 @@ impl Controller {
         (wanted, limit.min(access.track_end()))
     }
 
-    /// Of the sectors from the passing one on that are alike and end before `horizon`, all but the last have passed.
+    /// Of the sectors from the passing one on that are alike and end before `horizon`, all but the
+    /// last have passed.
     fn skip_alike(&mut self, index: usize, horizon: Instant) {
         #[cfg(test)]
         if self.single_steps {
@@ -70,7 +72,8 @@ impl Controller {
         segment.slide(segment.end);
     }
 
-    /// What becomes of the passing sector and how many from it on; and whether the bus takes part in each.
+    /// What becomes of the passing sector and how many from it on; and whether the bus takes part
+    /// in each.
     fn alike(&self, index: usize) -> Option<(Fate, u64, bool)> {
         let access = self.access();
         let (at, early, rest) = (access.at, &access.early, access.track_end() - access.at);
@@ -79,7 +82,8 @@ impl Controller {
             return None;
         }
         if !access.usable {
-            // That was decided when the sector began. By now there may be data, or room, for the next one.
+            // That was decided when the sector began. By now there may be data, or room, for the
+            // next one.
             if self.usable(at + 1) {
                 return None;
             }
@@ -114,8 +118,9 @@ impl Controller {
         Some((Fate::Unused, rest, false))
     }
 
-    /// From the passing sector on, how many certainly find no data (a write) or no room (a read) when they begin. Only data that flow change that:
-    /// where they flow faster than sectors pass they catch up.
+    /// From the passing sector on, how many certainly find no data (a write) or no room (a read)
+    /// when they begin. Only data that flow change that: where they flow faster than sectors pass
+    /// they catch up.
     fn stay_unusable(&self, index: usize) -> u64 {
         let job = self.job.as_ref().filter(|job| job.segment == Some(index));
         let (Bus::Burst(_), Some(job)) = (self.bus, job) else {
@@ -140,7 +145,8 @@ impl Controller {
         }
     }
 
-    /// How many blocks from the passing one on have room; none for a command that came while it passed.
+    /// How many blocks from the passing one on have room; none for a command that came while it
+    /// passed.
     fn room_ahead(&self, index: usize) -> u64 {
         let at = self.access().at;
         match &self.job {
@@ -191,7 +197,8 @@ impl Controller {
         }
         let in_front = own.filter(|job| op == Op::Read && wanted < job.first);
         if let Some(job) = in_front.filter(|_| !access.passes(&self.mechanics, wanted)) {
-            // Blocks in front of a command are kept as long as they lead up to it: for one that lies elsewhere the arm does not leave.
+            // Blocks in front of a command are kept as long as they lead up to it: for one that
+            // lies elsewhere the arm does not leave.
             (first, wanted) = (job.first, job.first);
         }
         self.count_burst();

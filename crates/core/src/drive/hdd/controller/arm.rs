@@ -1,10 +1,11 @@
 //! Who gets the arm, and with which segment.
 //!
-//! Read-ahead gives way to a command unless it has not read its minimum; a command that hits what is being read
-//! takes the access over. What is being written is never interrupted: only a write that continues it joins in,
-//! anything else waits. When the arm becomes free the waiting command comes first, then a segment that is dirty: the
-//! one that has been so longest, or the one that the arm can begin with soonest. So a command waits for one segment at
-//! most unless it needs the room or the blocks of others.
+//! Read-ahead gives way to a command unless it has not read its minimum; a command that hits what
+//! is being read takes the access over. What is being written is never interrupted: only a write
+//! that continues it joins in, anything else waits. When the arm becomes free the waiting command
+//! comes first, then a segment that is dirty: the one that has been so longest, or the one that the
+//! arm can begin with soonest. So a command waits for one segment at most unless it needs the room
+//! or the blocks of others.
 
 use super::super::access::{Access, Stage};
 use super::super::buffer::{Match, Segment, State};
@@ -29,7 +30,8 @@ impl Controller {
         }
     }
 
-    /// Tries to end what the arm does by itself. Read-ahead can be stopped; the arm then needs until `stopped`.
+    /// Tries to end what the arm does by itself. Read-ahead can be stopped; the arm then needs
+    /// until `stopped`.
     pub(super) fn try_stop(&mut self) -> bool {
         let Owner::Itself(own) = self.owner else {
             return self.owner == Owner::Nobody;
@@ -79,8 +81,8 @@ impl Controller {
         self.owner = Owner::Nobody;
     }
 
-    /// The command asks for the arm. With `anew` its segment was only looked at: it loses it again if the arm is
-    /// not to be had.
+    /// The command asks for the arm. With `anew` its segment was only looked at: it loses it again
+    /// if the arm is not to be had.
     pub(super) fn activate(&mut self, anew: bool) {
         let (op, meets, segment, has_arm) = {
             let job = self.job();
@@ -112,7 +114,8 @@ impl Controller {
         if !has_arm && meets != Match::Collision {
             self.give_arm_to_host();
         }
-        // Read-ahead that was stopped for a command which then asked for no arm is over all the same.
+        // Read-ahead that was stopped for a command which then asked for no arm is over all the
+        // same.
         if self.access.is_none() && matches!(self.owner, Owner::Itself(_)) {
             self.leave_access();
         }
@@ -187,8 +190,8 @@ impl Controller {
         }
     }
 
-    /// The arm has become free. A waiting command comes first, as far as it needs the arm: a write that only needs
-    /// room in the buffer gets that, and its turn.
+    /// The arm has become free. A waiting command comes first, as far as it needs the arm: a write
+    /// that only needs room in the buffer gets that, and its turn.
     pub(super) fn arm_free(&mut self) {
         self.owner = Owner::Nobody;
         self.access = None;
@@ -238,8 +241,10 @@ impl Controller {
         self.may_write().find(|dirty| needs(dirty.1))
     }
 
-    /// The dirty segment whose first block the arm can begin with soonest, the command's own no sooner than the arm moves for the command and its data are there; of several
-    /// the one that has been dirty longest. Costs a look at each, and a way and a turn to reckon for those that are not too far to be it.
+    /// The dirty segment whose first block the arm can begin with soonest, the command's own no
+    /// sooner than the arm moves for the command and its data are there; of several the one that
+    /// has been dirty longest. Costs a look at each, and a way and a turn to reckon for those that
+    /// are not too far to be it.
     fn nearest_dirty(&mut self) -> Option<(u64, usize)> {
         self.locate_dirty();
         let mechanics = &self.mechanics;
@@ -318,8 +323,9 @@ impl Controller {
         self.access = Some(access);
     }
 
-    /// Whether the command reads blocks that the medium does not have yet. What of them the buffer does not answer is
-    /// read when they are written: a segment is filled from the medium or emptied to it, never both.
+    /// Whether the command reads blocks that the medium does not have yet. What of them the buffer
+    /// does not answer is read when they are written: a segment is filled from the medium or
+    /// emptied to it, never both.
     fn reads_unwritten(&self) -> bool {
         let job = self.job();
         let unwritten = |index| self.buffer.at(index).unwritten();
@@ -393,7 +399,8 @@ impl Controller {
         Some((segment.written, least))
     }
 
-    /// What the arm's way to what the command writes takes at least: nothing where it goes on as the data of a write before end.
+    /// What the arm's way to what the command writes takes at least: nothing where it goes on as
+    /// the data of a write before end.
     fn least_way(&self) -> Duration {
         match self.streaming == self.now && self.job().meets == Match::Join {
             true => Duration::ZERO,
@@ -431,8 +438,8 @@ impl Controller {
     }
 }
 
-/// Whether the command's own segment has to be written before it ends: a part of what it reads is there, or it is a write that is to be on the medium, or that finds
-/// no room for all of its data.
+/// Whether the command's own segment has to be written before it ends: a part of what it reads is
+/// there, or it is a write that is to be on the medium, or that finds no room for all of its data.
 fn needs_own(job: &Job, own: &Segment) -> bool {
     match job.op {
         Op::Read => job.meets != Match::Whole,

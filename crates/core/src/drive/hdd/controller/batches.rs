@@ -187,7 +187,8 @@ pub(super) fn long_command(rng: &mut Rng, capacity: u64) -> (Op, u64, u64, bool)
     (op, rng.below(capacity - len + 1), len, rng.chance(0.3))
 }
 
-/// A write that continues another ends, whatever lies between the two: no block of the first one is left out where its track ends.
+/// A write that continues another ends, whatever lies between the two: no block of the first one is
+/// left out where its track ends.
 #[test]
 fn a_write_that_joins_goes_on_behind_the_end_of_a_track() {
     const BUFFER: &str = "[buffer]

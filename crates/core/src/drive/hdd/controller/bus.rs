@@ -1,6 +1,7 @@
 //! The bus between drive and host, for the command under way. See the picture in [`super`].
 //!
-//! Data flow in bursts: as much as is in the buffer (a read) or has room in it (a write) when the burst begins.
+//! Data flow in bursts: as much as is in the buffer (a read) or has room in it (a write) when the
+//! burst begins.
 
 use super::super::buffer::Match;
 use super::super::firmware::RequestedBlocks;

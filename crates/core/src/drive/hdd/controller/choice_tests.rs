@@ -1,4 +1,5 @@
-//! Tests of what a free arm is given, against a trial of each segment that waits for it, and of what reads wait for.
+//! Tests of what a free arm is given, against a trial of each segment that waits for it, and of
+//! what reads wait for.
 
 use super::super::buffer::Match;
 use super::tests::controller;
@@ -9,8 +10,8 @@ use crate::op::Op;
 use crate::rng::Rng;
 use crate::units::{Blocks, Instant, Pba};
 
-/// A turn is 10 ms, a sector 1 ms, a block over the bus 0.6 ms. Nothing moves for a write in its first 2.6 ms, its data come
-/// 1.7 ms later, and one that finds no room leaves the bus.
+/// A turn is 10 ms, a sector 1 ms, a block over the bus 0.6 ms. Nothing moves for a write in its
+/// first 2.6 ms, its data come 1.7 ms later, and one that finds no room leaves the bus.
 const SLOW: &str = "
     kind = 'hdd'
     rpm = 6000
@@ -55,7 +56,8 @@ fn arrive(drive: &mut Controller, op: Op, (at, len): (u64, u64)) {
     drive.arrive(&command, at, at + len);
 }
 
-/// Carries out a write of now. Told is each arm that becomes free meanwhile: the drive before anybody got it, and then.
+/// Carries out a write of now. Told is each arm that becomes free meanwhile: the drive before
+/// anybody got it, and then.
 fn write(drive: &mut Controller, place: (u64, u64), freed: impl FnMut(&Controller, &Controller)) {
     arrive(drive, Op::Write, place);
     run(drive, freed);
@@ -111,7 +113,8 @@ fn state_of(bus: Bus) -> usize {
     }
 }
 
-/// Of all segments a free arm is given the one whose next block is on the medium first, also where one waits for its data, or for what passes before the arm moves for it.
+/// Of all segments a free arm is given the one whose next block is on the medium first, also where
+/// one waits for its data, or for what passes before the arm moves for it.
 #[test]
 fn a_free_arm_is_given_what_is_on_the_medium_first() {
     given_first("");
@@ -131,7 +134,8 @@ fn a_free_arm_is_given_what_is_on_the_medium_first_if_writes_leave_the_bus_twice
     );
 }
 
-/// The same where the arm takes a while for the shortest way, but for none if a write goes on where the last one ended.
+/// The same where the arm takes a while for the shortest way, but for none if a write goes on where
+/// the last one ended.
 #[test]
 fn a_free_arm_is_given_what_is_on_the_medium_first_if_each_way_takes_a_while() {
     given_first("write_seek_min_ms = 4.0\n");
@@ -139,7 +143,8 @@ fn a_free_arm_is_given_what_is_on_the_medium_first_if_each_way_takes_a_while() {
 
 fn given_first(extra: &str) {
     let mut rng = Rng::stream(41, "freed");
-    // How often the command's own segment was next, and how often another one was, by what the bus did.
+    // How often the command's own segment was next, and how often another one was, by what the bus
+    // did.
     let mut next = [[0, 0]; 4];
     for round in 0..1_200 {
         let segments = format!("write_segments_max = {}", [2, 3, 5, 8][round % 4]);
@@ -190,7 +195,8 @@ fn given_first(extra: &str) {
     assert!(both(contact) && both(burst) && both(leave), "{next:?}");
 }
 
-/// While a command overwrites what waits for the arm, the arm goes on with what else waits: only that one segment is left alone.
+/// While a command overwrites what waits for the arm, the arm goes on with what else waits: only
+/// that one segment is left alone.
 #[test]
 fn the_arm_goes_on_with_others_while_one_is_overwritten() {
     for order in ["nearest", "oldest"] {
@@ -226,7 +232,8 @@ fn the_arm_goes_on_with_others_while_one_is_overwritten() {
     }
 }
 
-/// A read that finds all of it in a segment for writes needs nothing from the medium: that segment has to be written no sooner than others.
+/// A read that finds all of it in a segment for writes needs nothing from the medium: that segment
+/// has to be written no sooner than others.
 #[test]
 fn what_answers_a_read_is_not_written_for_it() {
     let text = SLOW.replace("write_back =", "hits_while_writing = true\nwrite_back =");
@@ -260,7 +267,8 @@ fn what_answers_a_read_is_not_written_for_it() {
     assert!(own > 20 && others > 100, "{own} {others}");
 }
 
-/// An arm that is made to leave what it reads ahead passes the sector that it is in before it moves, also where it goes on with what waits to be written.
+/// An arm that is made to leave what it reads ahead passes the sector that it is in before it
+/// moves, also where it goes on with what waits to be written.
 #[test]
 fn a_sector_that_is_read_ahead_has_passed_before_the_arm_goes_to_write() {
     let ahead = "read_ahead = 'blocks'\nread_ahead_max_blocks = 12\nhits_while_writing = true\n";
@@ -296,8 +304,9 @@ fn a_sector_that_is_read_ahead_has_passed_before_the_arm_goes_to_write() {
     assert!(left > 50, "{left}");
 }
 
-/// Of what a read has to wait for the first blocks are told first: what is to be written where that answers no reads, in whatever order it came. A segment for
-/// writes only that answers none is in the way where others are not.
+/// Of what a read has to wait for the first blocks are told first: what is to be written where that
+/// answers no reads, in whatever order it came. A segment for writes only that answers none is in
+/// the way where others are not.
 #[test]
 fn what_is_to_be_written_is_in_the_way_of_reads_that_it_does_not_answer() {
     let text = SLOW.replace("write_segment_blocks = 4\n", "");

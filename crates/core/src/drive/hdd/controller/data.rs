@@ -6,9 +6,11 @@
 //! the arm is busy         command | overhead | to leave | until it is free | to come back, preparation | data
 //! ```
 //!
-//! A sector that passes before its data are there costs a revolution. The first needs a block; on drives with extra disconnects all of a short
-//! write, or some of a long one. If a block takes longer on the bus than a sector on the medium, a later sector overtakes its data, unless the first one waits
-//! for that long. So the data *are there* as soon as an access that begins then goes through without a lost revolution.
+//! A sector that passes before its data are there costs a revolution. The first needs a block; on
+//! drives with extra disconnects all of a short write, or some of a long one. If a block takes
+//! longer on the bus than a sector on the medium, a later sector overtakes its data, unless the
+//! first one waits for that long. So the data *are there* as soon as an access that begins then
+//! goes through without a lost revolution.
 
 use super::super::firmware::Firmware;
 use super::super::spindle::Spindle;
@@ -32,7 +34,8 @@ impl Coming {
         arm_ready: Instant::ZERO,
     };
 
-    /// When `len` blocks may begin to be written, as soon as `needed` of them are there, where a sector takes `sector` and a turn `turn`.
+    /// When `len` blocks may begin to be written, as soon as `needed` of them are there, where a
+    /// sector takes `sector` and a turn `turn`.
     #[inline]
     pub(in super::super) fn there(
         &self,
@@ -100,7 +103,8 @@ impl Controller {
         }
     }
 
-    /// If the command is a write, its segment, and how the data come that this is to be written with when it has no others.
+    /// If the command is a write, its segment, and how the data come that this is to be written
+    /// with when it has no others.
     pub(super) fn data_to_come(&self) -> Option<(usize, Coming)> {
         let job = self.job.as_ref().filter(|job| job.op == Op::Write)?;
         let index = job.segment?;
@@ -123,7 +127,8 @@ impl Controller {
         Some((index, coming))
     }
 
-    /// When so many of these data are there that the command's segment can be written on at a cylinder: at once if it has others before them, and enough.
+    /// When so many of these data are there that the command's segment can be written on at a
+    /// cylinder: at once if it has others before them, and enough.
     pub(super) fn there(&self, index: usize, coming: &Coming, cylinder: u32) -> Instant {
         let segment = self.buffer.at(index);
         if segment.written < segment.end && self.enough_to_write(index) {

@@ -1,9 +1,11 @@
-//! Where a command would find the arm, if it came now: behind what the arm cannot leave, or behind all that is dirty.
+//! Where a command would find the arm, if it came now: behind what the arm cannot leave, or behind
+//! all that is dirty.
 //!
-//! What the arm does by itself is done in a second controller, which holds one segment at a time: first the one that the arm works with, then those that are dirty,
-//! the oldest first. When and where a segment is written hangs on where the arm comes from, when, and on its blocks alone, so that is remembered: between two
-//! decisions one write came, and the seven before it are as they were.
-//! Costs a few events of the arm for what it is doing and for each segment that is new.
+//! What the arm does by itself is done in a second controller, which holds one segment at a time:
+//! first the one that the arm works with, then those that are dirty, the oldest first. When and
+//! where a segment is written hangs on where the arm comes from, when, and on its blocks alone, so
+//! that is remembered: between two decisions one write came, and the seven before it are as they
+//! were. Costs a few events of the arm for what it is doing and for each segment that is new.
 
 use super::super::buffer::{Segment, State};
 use super::super::firmware::WriteBack;
@@ -81,8 +83,10 @@ impl Trial {
 }
 
 impl Controller {
-    /// How a command that needs the arm would find it, if it came now, between commands; and how a write would that the buffer takes while others are to be
-    /// written: behind all of those, or if the nearest goes first behind the one that it follows (none if it needs the arm as others do).
+    /// How a command that needs the arm would find it, if it came now, between commands; and how a
+    /// write would that the buffer takes while others are to be written: behind all of those, or if
+    /// the nearest goes first behind the one that it follows (none if it needs the arm as others
+    /// do).
     pub(in super::super) fn freed(&self, trial: &mut Trial) -> (Freed, Option<Freed>) {
         assert!(self.job.is_none(), "a command is under way");
         let doing = match self.owner {
@@ -130,9 +134,11 @@ impl Controller {
         (found(now, arm, stopped), behind)
     }
 
-    /// Where the nearest is written first, the segment that a write of now follows: the one that became dirty last, if it waits for the arm. Whoever chose that had
-    /// it follow what the arm is doing, and if a second write was chosen for the same place, one of the two would wait for a turn. None if the arm reads, which it
-    /// leaves for the write; and none if the buffer is full: the write comes to its data when the arm is free, and then is the last one itself.
+    /// Where the nearest is written first, the segment that a write of now follows: the one that
+    /// became dirty last, if it waits for the arm. Whoever chose that had it follow what the arm is
+    /// doing, and if a second write was chosen for the same place, one of the two would wait for a
+    /// turn. None if the arm reads, which it leaves for the write; and none if the buffer is full:
+    /// the write comes to its data when the arm is free, and then is the last one itself.
     fn followed(&self) -> Option<usize> {
         let Owner::Itself(index) = self.owner else {
             return None;
@@ -157,7 +163,8 @@ impl Controller {
         free
     }
 
-    /// Goes on with what the arm of another controller does in segment `index`, and has nothing else to do.
+    /// Goes on with what the arm of another controller does in segment `index`, and has nothing
+    /// else to do.
     fn take_over(&mut self, other: &Controller, index: usize) {
         self.buffer.hold_alone(index, other.buffer.at(index));
         self.now = other.now;
@@ -167,7 +174,8 @@ impl Controller {
         self.stopped = other.stopped;
     }
 
-    /// What the arm of another controller does in segment `index` comes to its end; where the arm is then.
+    /// What the arm of another controller does in segment `index` comes to its end; where the arm
+    /// is then.
     fn end_alone(&mut self, other: &Controller, index: usize) -> Free {
         self.take_over(other, index);
         self.end_owned()

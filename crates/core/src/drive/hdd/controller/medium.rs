@@ -1,7 +1,8 @@
-//! What the arm does for the buffer: the events of an access, and what they mean for segment, command and bus.
+//! What the arm does for the buffer: the events of an access, and what they mean for segment,
+//! command and bus.
 //!
-//! A sector is of use if it is the wanted one when it begins to pass, and the buffer has room for it (a read) or
-//! has its data (a write). A wanted sector that passes unused costs a revolution.
+//! A sector is of use if it is the wanted one when it begins to pass, and the buffer has room for
+//! it (a read) or has its data (a write). A wanted sector that passes unused costs a revolution.
 
 use super::super::access::{Access, Stage};
 use super::super::buffer::{Match, State};
@@ -104,7 +105,8 @@ impl Controller {
         }
     }
 
-    /// Whether block `at` can be read into the buffer, or written from it, if its sector begins now.
+    /// Whether block `at` can be read into the buffer, or written from it, if its sector begins
+    /// now.
     #[inline]
     pub(super) fn usable(&self, at: u64) -> bool {
         let index = self.arm_segment();
@@ -120,8 +122,8 @@ impl Controller {
         finds_room(own, at, segment.size)
     }
 
-    /// Whether a read of the whole track keeps blocks that pass in front of the wanted one: as long as it has nothing. Later it
-    /// would begin anew with each turn.
+    /// Whether a read of the whole track keeps blocks that pass in front of the wanted one: as long
+    /// as it has nothing. Later it would begin anew with each turn.
     fn takes_in_front(&self, index: usize, own: Option<&Job>) -> bool {
         let segment = self.buffer.at(index);
         self.firmware.buffer.read_whole_track
@@ -129,8 +131,8 @@ impl Controller {
             && own.is_some_and(|job| job.sent == job.first)
     }
 
-    /// A write with extra disconnects does not begin before some of its data have come, as far as a segment holds them.
-    /// What the arm writes for an earlier command is all there.
+    /// A write with extra disconnects does not begin before some of its data have come, as far as a
+    /// segment holds them. What the arm writes for an earlier command is all there.
     pub(super) fn enough_to_write(&self, index: usize) -> bool {
         let own = |job: &&Job| job.op == Op::Write && job.segment == Some(index);
         let (Some(job), Some(_)) = (self.job.as_ref().filter(own), &self.firmware.extra) else {
@@ -190,8 +192,8 @@ impl Controller {
         }
     }
 
-    /// How many blocks the arm can take, from the passing one on, before the command or the buffer has to be
-    /// looked at; at least 1.
+    /// How many blocks the arm can take, from the passing one on, before the command or the buffer
+    /// has to be looked at; at least 1.
     pub(super) fn undisturbed(&self, index: usize) -> Undisturbed {
         #[cfg(test)]
         if self.single_steps {
@@ -228,8 +230,9 @@ impl Controller {
         }
     }
 
-    /// The same of a write. The host is asked for more when few enough are left; or for a block behind each sector, if it is asked as soon as there is room for one:
-    /// where the buffer is full again before the next sector has passed, nothing else happens.
+    /// The same of a write. The host is asked for more when few enough are left; or for a block
+    /// behind each sector, if it is asked as soon as there is room for one: where the buffer is
+    /// full again before the next sector has passed, nothing else happens.
     fn undisturbed_write(&self, index: usize) -> Undisturbed {
         let segment = self.buffer.at(index);
         let there = segment.end - segment.written;
@@ -266,7 +269,8 @@ impl Controller {
         full && self.bus_keeps_up(job)
     }
 
-    /// Whether a block crosses the bus while a sector passes, so that the bus is as before when it has passed: kept, or left again.
+    /// Whether a block crosses the bus while a sector passes, so that the bus is as before when it
+    /// has passed: kept, or left again.
     fn bus_keeps_up(&self, job: &Job) -> bool {
         let (block, kept) = match job.op {
             Op::Write => (self.firmware.write_block, self.firmware.hold_writes),
@@ -308,7 +312,8 @@ impl Controller {
         self.access = Some(access);
     }
 
-    /// The medium has come as far as the segment says: wakes the bus, ends the access. True if it ended.
+    /// The medium has come as far as the segment says: wakes the bus, ends the access. True if it
+    /// ended.
     pub(super) fn progress(&mut self) -> bool {
         if self.bus == Bus::Hold {
             self.bus = Bus::Contact(self.now);
@@ -369,7 +374,8 @@ impl Controller {
         false
     }
 
-    /// A write that continues what the arm writes by itself is asked for more data as one that has the arm is.
+    /// A write that continues what the arm writes by itself is asked for more data as one that has
+    /// the arm is.
     fn refill_joined(&mut self, index: usize) {
         let segment = self.buffer.at(index);
         let low = |job: &Job| {
@@ -422,7 +428,8 @@ impl Controller {
     }
 }
 
-/// Whether a segment of so many blocks has room for one that is read, beside what the command that it serves has not sent yet.
+/// Whether a segment of so many blocks has room for one that is read, beside what the command that
+/// it serves has not sent yet.
 pub(super) fn finds_room(own: Option<&Job>, at: u64, size: u64) -> bool {
     own.is_none_or(|job| at - job.sent.min(at) < size)
 }

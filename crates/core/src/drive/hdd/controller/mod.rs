@@ -1,7 +1,7 @@
 //! The drive's electronics: one command at a time between host, buffer and arm.
 //!
-//! Two activities run beside each other. The *arm* works for the command, or by itself (read-ahead, data of
-//! writes that were acknowledged); see [`super::access`]. The *bus* belongs to the command:
+//! Two activities run beside each other. The *arm* works for the command, or by itself (read-ahead,
+//! data of writes that were acknowledged); see [`super::access`]. The *bus* belongs to the command:
 //!
 //! ```text
 //!   hit, or a write with the arm free                 all sent: a read, or write-behind
@@ -14,13 +14,15 @@
 //!                └── Idle: enough read, room to write, or all on the medium
 //! ```
 //!
-//! A write without write-behind leaves the bus after its data, and contacts the host again when all is on the
-//! medium. Nothing disturbs a command once it began, so the drive runs it to its end when it is submitted; what
-//! the arm does afterwards by itself is worked out when the next command comes.
+//! A write without write-behind leaves the bus after its data, and contacts the host again when all
+//! is on the medium. Nothing disturbs a command once it began, so the drive runs it to its end when
+//! it is submitted; what the arm does afterwards by itself is worked out when the next command
+//! comes.
 //!
-//! Source: DiskSim 4.0's disk controller (`disksim_diskctlr.c`, Ganger, Worthington, Patt and others), of which
-//! every parameter means here what it means there. Departures: `docs/design/0008-complete-drive.md`.
-//! Costs about 100 ns a command, and for long ones a few events a track; nothing is allocated.
+//! Source: DiskSim 4.0's disk controller (`disksim_diskctlr.c`, Ganger, Worthington, Patt and
+//! others), of which every parameter means here what it means there. Departures:
+//! `docs/design/0008-complete-drive.md`. Costs about 100 ns a command, and for long ones a few
+//! events a track; nothing is allocated.
 
 use std::sync::Arc;
 
@@ -135,7 +137,8 @@ impl Marks {
         ends: Instant::NEVER,
     };
 
-    /// A read takes over an access that is under way: what is left of it counts from `now` on. Blocks in front of its own are a wait for the platter.
+    /// A read takes over an access that is under way: what is left of it counts from `now` on.
+    /// Blocks in front of its own are a wait for the platter.
     fn join(&mut self, now: Instant, stage: Stage, in_front: bool) {
         self.moves = now;
         match stage {
@@ -145,8 +148,8 @@ impl Marks {
         }
     }
 
-    /// What a command that took from `start` to `done` spent on what. What the arm does after `done` it does by
-    /// itself.
+    /// What a command that took from `start` to `done` spent on what. What the arm does after
+    /// `done` it does by itself.
     pub(super) fn cost(&self, start: Instant, done: Instant) -> Cost {
         let within = |from: Instant, to: Instant| {
             let (from, to) = (from.max(start).min(done), to.min(done));
@@ -249,7 +252,8 @@ impl Controller {
     /// Carries out a command that comes at `now`; when it is done, and what it cost.
     ///
     /// # Panics
-    /// If the blocks are none or lie beyond the drive, or if `now` lies before the end of the last command.
+    /// If the blocks are none or lie beyond the drive, or if `now` lies before the end of the last
+    /// command.
     pub(super) fn carry_out(&mut self, now: Instant, command: &Command) -> (Instant, Cost) {
         self.rest_until(now);
         match command.op {
@@ -310,8 +314,9 @@ impl Controller {
             .flatten()
     }
 
-    /// What has been written and is not on the medium yet. How much there is room for hangs on how the blocks lie, as a segment may be full or not. Reads go
-    /// before, and what is nearest is written first.
+    /// What has been written and is not on the medium yet. How much there is room for hangs on how
+    /// the blocks lie, as a segment may be full or not. Reads go before, and what is nearest is
+    /// written first.
     pub(super) fn owes(&self) -> Owed {
         let runs = self.buffer.runs_unwritten().map(|run| run.len.0);
         Owed {
@@ -321,7 +326,8 @@ impl Controller {
         }
     }
 
-    /// Everything acknowledged goes to the medium, if it is not safe where it is. The command takes the overhead of a write.
+    /// Everything acknowledged goes to the medium, if it is not safe where it is. The command takes
+    /// the overhead of a write.
     fn flush(&mut self, start: Instant) -> (Instant, Cost) {
         let overhead = self.firmware.command + self.firmware.write.after(self.last_op);
         self.rest_until(start + overhead);
@@ -353,8 +359,8 @@ impl Controller {
         (self.now, cost)
     }
 
-    /// Ends what the arm does by itself, at once or as soon as it can be left. Of several segments that are dirty it writes
-    /// one to its end: a command would have the arm behind that.
+    /// Ends what the arm does by itself, at once or as soon as it can be left. Of several segments
+    /// that are dirty it writes one to its end: a command would have the arm behind that.
     pub(super) fn free_arm(&mut self) {
         self.awaited = true;
         while self.owner != Owner::Nobody && !self.try_stop() {

@@ -1,4 +1,5 @@
-//! Tests of the order in which dirty segments are written, of segments that serve writes only, and of what waits for no arm.
+//! Tests of the order in which dirty segments are written, of segments that serve writes only, and
+//! of what waits for no arm.
 
 use super::super::buffer::State;
 use super::super::parameters::Parameters;
@@ -10,7 +11,8 @@ use crate::op::Op;
 use crate::rng::Rng;
 use crate::units::{Blocks, Instant, Pba};
 
-/// A turn is 10 ms, a sector 1 ms; data cross the bus in no time. Eight segments of four blocks serve writes only.
+/// A turn is 10 ms, a sector 1 ms; data cross the bus in no time. Eight segments of four blocks
+/// serve writes only.
 const NEAREST: &str = "
     kind = 'hdd'
     rpm = 6000
@@ -57,7 +59,8 @@ fn writing(drive: &Controller) -> Option<usize> {
     }
 }
 
-/// Whenever the arm begins with a segment, no other one could have begun sooner, as the mechanics reckon it for themselves.
+/// Whenever the arm begins with a segment, no other one could have begun sooner, as the mechanics
+/// reckon it for themselves.
 #[test]
 fn the_segment_that_begins_soonest_is_written_first() {
     let mut rng = Rng::stream(31, "nearest");
@@ -141,7 +144,8 @@ fn a_write_that_finds_room_is_written_next_if_it_begins_soonest() {
     assert!(first > 15 && later > 150, "{first} next, {later} later");
 }
 
-/// A command that needs the blocks of a dirty segment waits for what is being written, and for that: not for others that are nearer.
+/// A command that needs the blocks of a dirty segment waits for what is being written, and for
+/// that: not for others that are nearer.
 #[test]
 fn what_a_command_needs_is_written_next() {
     for needs in ["read", "overwrite", "force"] {
@@ -189,7 +193,8 @@ fn a_write_that_its_segment_does_not_hold_is_written_next() {
     }
 }
 
-/// Reads find what a segment for writes has, if it has all of it; else they wait until it is written, and read it.
+/// Reads find what a segment for writes has, if it has all of it; else they wait until it is
+/// written, and read it.
 #[test]
 fn segments_for_writes_answer_reads_of_which_they_have_all() {
     let mut drive = controller(NEAREST);
@@ -214,7 +219,8 @@ fn segments_for_writes_answer_reads_of_which_they_have_all() {
     assert_eq!(hit(&mut drive, 100, 3), (0, 0));
 }
 
-/// Eight writes are taken at once beside what reads hold, and one more when the arm has written the first.
+/// Eight writes are taken at once beside what reads hold, and one more when the arm has written the
+/// first.
 #[test]
 fn segments_for_writes_are_beside_the_others() {
     let mut drive = controller(NEAREST);
@@ -284,7 +290,8 @@ fn orders_and_segments_without_effect_are_refused() {
     }
 }
 
-/// A drive that serves hits while it writes, with six writes of two blocks to be written, the last one at 1,000.
+/// A drive that serves hits while it writes, with six writes of two blocks to be written, the last
+/// one at 1,000.
 fn serving() -> Controller {
     let mut drive =
         controller(&NEAREST.replace("write_back =", "hits_while_writing = true\nwrite_back ="));
@@ -325,7 +332,8 @@ fn hits_wait_for_no_arm() {
     assert_eq!(done, us);
 }
 
-/// Only what has yet to be written, and waits for the arm, is overwritten; only a segment with room is continued.
+/// Only what has yet to be written, and waits for the arm, is overwritten; only a segment with room
+/// is continued.
 #[test]
 fn what_is_written_or_being_written_is_not_overwritten_and_what_is_full_not_continued() {
     let text = NEAREST.replace(
@@ -363,7 +371,8 @@ fn what_the_arm_writes_is_not_overwritten() {
     assert!(done > us, "{at}");
 }
 
-/// A read of which a segment for writes has a part ends when the medium has that part: it is not read before.
+/// A read of which a segment for writes has a part ends when the medium has that part: it is not
+/// read before.
 #[test]
 fn a_read_of_what_is_partly_to_be_written_waits_for_that() {
     let mut rng = Rng::stream(36, "partly");
@@ -382,7 +391,8 @@ fn a_read_of_what_is_partly_to_be_written_waits_for_that() {
     }
 }
 
-/// Where what is overwritten is all there is to write, the arm waits for the end of that and then writes all of it.
+/// Where what is overwritten is all there is to write, the arm waits for the end of that and then
+/// writes all of it.
 #[test]
 fn what_is_overwritten_is_written_after_that() {
     let mut rests = 0;

@@ -1,5 +1,5 @@
-//! What the buffer serves without a way of the arm: reads that it has or that read-ahead comes to, writes that go on with
-//! what is to be written, and writes that overwrite it there.
+//! What the buffer serves without a way of the arm: reads that it has or that read-ahead comes to,
+//! writes that go on with what is to be written, and writes that overwrite it there.
 
 use super::super::access::{Access, Stage};
 use super::super::buffer::State;
@@ -8,8 +8,9 @@ use crate::position::Served;
 use crate::units::{Duration, Instant, Pba};
 
 impl Controller {
-    /// Where a read of `now` may begin: what the buffer has, and the blocks that read-ahead comes to before a price would have the arm there. What is being
-    /// read goes on for as long as a read needs.
+    /// Where a read of `now` may begin: what the buffer has, and the blocks that read-ahead comes
+    /// to before a price would have the arm there. What is being read goes on for as long as a read
+    /// needs.
     pub(in super::super) fn reads_served(&self, now: Instant, tell: &mut dyn FnMut(Served)) {
         let passes = |access: &Access| {
             access.stage == Stage::Passing && access.due <= now + self.firmware.command
@@ -69,7 +70,8 @@ impl Controller {
         }
     }
 
-    /// How many blocks behind what is being read count as at hand: a price takes those that pass while a command is looked at for a turn away.
+    /// How many blocks behind what is being read count as at hand: a price takes those that pass
+    /// while a command is looked at for a turn away.
     fn passes_at_hand(&self, passes: bool) -> u64 {
         let overhead = self.firmware.command + self.firmware.read_miss.after(self.last_op);
         let meanwhile = 1 + self.sectors_in(overhead);
@@ -82,7 +84,8 @@ impl Controller {
         time.0.div_ceil(sector.0.max(1))
     }
 
-    /// For a read that begins with one of so many blocks behind what is being read the drive goes on with that.
+    /// For a read that begins with one of so many blocks behind what is being read the drive goes
+    /// on with that.
     pub(super) fn near(&self) -> u64 {
         let buffer = &self.firmware.buffer;
         match &self.access {

@@ -13,8 +13,9 @@ use crate::op::{Cost, Op};
 use crate::rng::Rng;
 use crate::units::{Blocks, Instant, Pba};
 
-/// 6,000 turns a minute: a turn is 10 ms, a sector 1 ms. Track 0 holds blocks 0..10 from angle 0 on, track 1 blocks
-/// 10..20 from angle 0.2 on; cylinder 1 begins with block 20 at 0.5. A block takes 0.1 ms over the bus.
+/// 6,000 turns a minute: a turn is 10 ms, a sector 1 ms. Track 0 holds blocks 0..10 from angle 0
+/// on, track 1 blocks 10..20 from angle 0.2 on; cylinder 1 begins with block 20 at 0.5. A block
+/// takes 0.1 ms over the bus.
 pub(super) const SMALL: &str = "
     kind = 'hdd'
     rpm = 6000
@@ -148,7 +149,8 @@ fn a_read_takes_over_what_is_being_read_ahead() {
 
 #[test]
 fn a_read_with_a_gap_waits_for_read_ahead_that_comes_to_it_within_a_turn() {
-    // Blocks 3 and 4 are read; at 5.1 ms block 5 passes, and 6 comes when a miss would still be looked at.
+    // Blocks 3 and 4 are read; at 5.1 ms block 5 passes, and 6 comes when a miss would still be
+    // looked at.
     let gap = |drive: &mut Controller| {
         run(drive, 0, Op::Read, 3, 2);
         run(drive, 5_850, Op::Read, 6, 1)
@@ -157,7 +159,8 @@ fn a_read_with_a_gap_waits_for_read_ahead_that_comes_to_it_within_a_turn() {
     let changes = [("write_behind", "read_hits_within_turn = true\nwrite_behind")];
     // What is left of block 5 is a wait, block 6 the transfer.
     assert_eq!(gap(&mut with(&changes)), (7_100, [100, 0, 150, 1_000]));
-    // Read-ahead ends with block 8: what lies behind it is a miss, and so is what comes a turn later.
+    // Read-ahead ends with block 8: what lies behind it is a miss, and so is what comes a turn
+    // later.
     let mut drive = with(&changes);
     run(&mut drive, 0, Op::Read, 3, 2);
     let behind = run(&mut drive, 5_850, Op::Read, 9, 1);
@@ -327,7 +330,8 @@ fn data_that_come_too_late_cost_a_revolution() {
         ("'any'", "'none'"),
         ("write_ms_per_block = 0.1", "write_ms_per_block = 2.0"),
     ];
-    // Block 3 is there at 2.3 ms and passes at 3 ms. Block 4 is there at 4.3 ms, but began to pass at 4 ms.
+    // Block 3 is there at 2.3 ms and passes at 3 ms. Block 4 is there at 4.3 ms, but began to pass
+    // at 4 ms.
     assert_eq!(run(&mut with(&slow), 0, Op::Write, 3, 2).0, 15_000);
 }
 
@@ -337,8 +341,8 @@ fn a_read_longer_than_its_segment_waits_for_the_bus() {
         ("read_ms_per_block = 0.1", "read_ms_per_block = 2.0"),
         ("segment_blocks = 8", "segment_blocks = 3"),
     ]);
-    // Block 0 comes at 10 ms. Block 4 begins at 14 ms, when only block 0 has been sent: no room until 24 ms. Block 5
-    // flows from 27 ms on.
+    // Block 0 comes at 10 ms. Block 4 begins at 14 ms, when only block 0 has been sent: no room
+    // until 24 ms. Block 5 flows from 27 ms on.
     assert_eq!(run(&mut drive, 0, Op::Read, 0, 6).0, 29_000);
 }
 
@@ -371,8 +375,8 @@ fn an_extra_disconnect_follows_an_unrelated_write() {
     ]);
     // On the medium at 5 ms, then reselected.
     assert_eq!(run(&mut drive, 0, Op::Write, 3, 2).0, 5_050);
-    // At 10 ms the arm is ready after 1.25 ms and needs 0.75 ms; data flow from 11.55 ms on; block 12 comes at
-    // 14 ms; the host is contacted again.
+    // At 10 ms the arm is ready after 1.25 ms and needs 0.75 ms; data flow from 11.55 ms on; block
+    // 12 comes at 14 ms; the host is contacted again.
     assert_eq!(run(&mut drive, 10_000, Op::Write, 12, 1).0, 15_700);
 }
 
@@ -382,15 +386,17 @@ fn zero_latency_reads_begin_anywhere_on_the_track() {
         ("write_behind", "zero_latency_reads = true\nwrite_behind"),
         ("segment_blocks = 8", "segment_blocks = 20"),
     ]);
-    // At 3.7 ms sector 3 is passing: blocks 4 to 9 from 4 ms on, then 0 to 3 until 14 ms; 7 blocks are left to send.
+    // At 3.7 ms sector 3 is passing: blocks 4 to 9 from 4 ms on, then 0 to 3 until 14 ms; 7 blocks
+    // are left to send.
     let expected = (14_700, [200 + 700, 0, 300, 10_000]);
     assert_eq!(run(&mut drive, 3_500, Op::Read, 0, 10), expected);
     // A track is read ahead in a turn wherever it begins: blocks 10 to 13 in any order.
     assert_eq!(run(&mut drive, 40_000, Op::Read, 10, 4).0, 40_450);
 }
 
-/// Where a read comes while a block passes that is read before its turn, that block pushes out nothing that the read has to send yet. A block takes
-/// longer over the bus than to pass, and three fill a segment.
+/// Where a read comes while a block passes that is read before its turn, that block pushes out
+/// nothing that the read has to send yet. A block takes longer over the bus than to pass, and three
+/// fill a segment.
 #[test]
 fn a_block_before_its_turn_pushes_out_nothing_that_a_read_needs() {
     let mut drive = with(&[
@@ -445,7 +451,8 @@ fn a_flush_ends_all_and_a_seek_moves_the_arm() {
     );
 }
 
-/// A block is told as buffered exactly if a read of it that comes now meets a segment that has it, or comes to have it while the command is looked at.
+/// A block is told as buffered exactly if a read of it that comes now meets a segment that has it,
+/// or comes to have it while the command is looked at.
 #[test]
 fn what_is_told_as_buffered_is_what_a_read_would_meet() {
     const BUFFER: &str = "write_behind = 'any'";
@@ -504,7 +511,8 @@ fn what_is_told_as_buffered_is_what_a_read_would_meet() {
     assert!(told > 10_000 && ahead > 50, "{told} {ahead}");
 }
 
-/// How many blocks are told as buffered, all of which a read would meet, and how many of these only when the command has been looked at.
+/// How many blocks are told as buffered, all of which a read would meet, and how many of these only
+/// when the command has been looked at.
 fn told_as_met(drive: &Controller, now: Instant) -> (u64, u64) {
     let mut runs = Vec::new();
     drive.reads_served(now, &mut |served| runs.push(served.begins));
@@ -577,7 +585,8 @@ const REMAPPED: &str = "
     remaps = [[1386, 7137], [1116, 7133], [5371, 7134], [5228, 7136], [3702, 7135]]
 ";
 
-/// Where a read of the whole track keeps what passes in front of it, a block there that was remapped sends nobody to and fro for ever.
+/// Where a read of the whole track keeps what passes in front of it, a block there that was
+/// remapped sends nobody to and fro for ever.
 #[test]
 fn a_whole_track_with_a_remapped_block_is_read_once() {
     let mut rng = Rng::stream(5, "remapped");
@@ -596,8 +605,9 @@ fn a_whole_track_with_a_remapped_block_is_read_once() {
     }
 }
 
-/// The disks of the catalog that are described from data sheets keep up with their platters: no turn is lost where a segment is full,
-/// where the head or the cylinder changes, or between two commands.
+/// The disks of the catalog that are described from data sheets keep up with their platters: no
+/// turn is lost where a segment is full, where the head or the cylinder changes, or between two
+/// commands.
 #[test]
 fn reads_and_writes_in_a_row_go_as_fast_as_the_platters_turn() {
     let texts = [

@@ -1,6 +1,8 @@
-//! Changes that wait for their sectors of a virtual log: found by sector when that is written, and by chunk when it is put together.
+//! Changes that wait for their sectors of a virtual log: found by sector when that is written, and
+//! by chunk when it is put together.
 //!
-//! A volume under load has thousands that wait, and a sector concerns those of its own chunks. Cost: O(log n) a change, whatever else waits.
+//! A volume under load has thousands that wait, and a sector concerns those of its own chunks.
+//! Cost: O(log n) a change, whatever else waits.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -40,7 +42,8 @@ impl BySector {
         of_sector.push_back(One { tag, place, after });
     }
 
-    /// A sector was written: those are safe that came before that was begun, which are the first ones.
+    /// A sector was written: those are safe that came before that was begun, which are the first
+    /// ones.
     pub(super) fn placed(&mut self, placed: &Placed) {
         let Some(of_sector) = self.sectors.get_mut(&placed.sector) else {
             return;
@@ -121,7 +124,8 @@ mod tests {
         assert_eq!(waiting.of(0..u32::MAX).count(), 3);
     }
 
-    /// With a walk over all that waits, for each sector that is written, this would be forty thousand million steps.
+    /// With a walk over all that waits, for each sector that is written, this would be forty
+    /// thousand million steps.
     #[test]
     fn what_else_waits_costs_nothing() {
         let mut waiting = BySector::default();

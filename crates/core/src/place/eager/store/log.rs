@@ -4,9 +4,10 @@
 //! middle of the cylinders in use, on the drives that have the first chunk's first two copies. The
 //! changes that are in no batch yet have a home ([`Home`]):
 //!
-//! * NVRAM: every change of the map is recorded there before the write that made it is answered and before a slot becomes free. While
-//!   NVRAM has no room, changes wait for the write under way.
-//! * The drive: a change waits until the batch that has it is on the medium of all drives with the log ([`on_drive`]).
+//! * NVRAM: every change of the map is recorded there before the write that made it is answered and
+//!   before a slot becomes free. While NVRAM has no room, changes wait for the write under way.
+//! * The drive: a change waits until the batch that has it is on the medium of all drives with the
+//!   log ([`on_drive`]).
 //!
 //! Source: Zhang and others, FAST 2002, section 5; the home on the drive is ours.
 
@@ -93,7 +94,8 @@ struct LogDrive {
     part: Part,
     /// Whether it has done the write under way.
     is_done: bool,
-    /// Failures since it had all of the log; or, while no other drive has, since its last write that was done.
+    /// Failures since it had all of the log; or, while no other drive has, since its last write
+    /// that was done.
     failures: u8,
     /// The mark that is on its way to it, if it is stale.
     mark: Option<Vec<u8>>,
@@ -253,7 +255,8 @@ impl MapStore for LogStore {
         }
     }
 
-    /// It waits if nothing can be recorded now, or others wait for that; and if its record is in memory alone.
+    /// It waits if nothing can be recorded now, or others wait for that; and if its record is in
+    /// memory alone.
     fn change(&mut self, tag: Tag, entry: Entry) -> When {
         if self.unrecorded > 0 || self.log.is_full() || !self.is_whole_beside(None) {
             self.unrecorded += 1;
@@ -374,9 +377,10 @@ impl MapStore for LogStore {
         None
     }
 
-    /// The region has one place for it, so what failed is written again there. A drive that does not answer is
-    /// [set aside](aside); one that fails again and again, or is gone, has no log from now on: what lies there is older than NVRAM or the
-    /// other drive says, so recovery passes it over.
+    /// The region has one place for it, so what failed is written again there. A drive that does
+    /// not answer is [set aside](aside); one that fails again and again, or is gone, has no log
+    /// from now on: what lies there is older than NVRAM or the other drive says, so recovery passes
+    /// it over.
     fn failed(&mut self, drive: DriveId, failure: Failure) -> Retry {
         let others = self.is_whole_beside(Some(drive));
         let waits = self.log.settings().home == Home::Drive;

@@ -1,9 +1,11 @@
-//! What keeps the map of eager copies safe while it is used: what the engine asks of it, whatever the way.
+//! What keeps the map of eager copies safe while it is used: what the engine asks of it, whatever
+//! the way.
 //!
-//! A change of the map waits until its store lets it be made; then it is made in memory, the write that brought it is answered,
-//! and what it leaves becomes free. [`log`] lets a change be made when NVRAM has room to record it, or without NVRAM
-//! when the batch that has it is on the medium, [`virtual_log`] when the map sector that has it is. Both write what they have to
-//! write as ordinary I/Os, so that their cost shows.
+//! A change of the map waits until its store lets it be made; then it is made in memory, the write
+//! that brought it is answered, and what it leaves becomes free. [`log`] lets a change be made when
+//! NVRAM has room to record it, or without NVRAM when the batch that has it is on the medium,
+//! [`virtual_log`] when the map sector that has it is. Both write what they have to write as
+//! ordinary I/Os, so that their cost shows.
 
 mod by_sector;
 pub(super) mod log;
@@ -87,7 +89,8 @@ pub(super) trait MapStore: Send {
     /// The bytes of the write under way to a drive.
     fn content(&self, drive: DriveId) -> &[u8];
 
-    /// A drive has done its write: in this slot, if its address was open. A slot of the drive that is free now.
+    /// A drive has done its write: in this slot, if its address was open. A slot of the drive that
+    /// is free now.
     fn written(&mut self, drive: DriveId, slot: Slot) -> Option<Slot>;
 
     /// A drive could not do its write.

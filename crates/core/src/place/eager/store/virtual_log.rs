@@ -1,20 +1,24 @@
 //! The map of eager copies, kept safe without NVRAM by a virtual log (`map=virtual_log`).
 //!
-//! A change waits until the map sector that has it is on the platter. That sector is written eagerly, to a free slot of the first
-//! drive, out of the same slots as data; what changes meanwhile waits for the next one, which many may share. What is written is
-//! the map with the changes that wait, so that no read finds what a power cut could still take back.
+//! A change waits until the map sector that has it is on the platter. That sector is written
+//! eagerly, to a free slot of the first drive, out of the same slots as data; what changes
+//! meanwhile waits for the next one, which many may share. What is written is the map with the
+//! changes that wait, so that no read finds what a power cut could still take back.
 //!
-//! All slots could be held by data that wait for the map, which then would wait for a slot. So a *spare* is kept out of the free
-//! slots, and when nothing else is free a sector goes there. What the sector leaves is the next spare.
+//! All slots could be held by data that wait for the map, which then would wait for a slot. So a
+//! *spare* is kept out of the free slots, and when nothing else is free a sector goes there. What
+//! the sector leaves is the next spare.
 //!
-//! The tail is for who saves it at power-down: it is there while no sector is written. Without it recovery scans the drive, in
-//! reads of whole tracks: slot by slot it would lose a revolution at each.
+//! The tail is for who saves it at power-down: it is there while no sector is written. Without it
+//! recovery scans the drive, in reads of whole tracks: slot by slot it would lose a revolution at
+//! each.
 //!
-//! With `map_tracks` sectors go to *stations* alone, tracks that data never get: then recovery reads only these. No spare is needed there:
-//! stations have more slots than there are sectors, and what is to be written needs no more than one.
+//! With `map_tracks` sectors go to *stations* alone, tracks that data never get: then recovery
+//! reads only these. No spare is needed there: stations have more slots than there are sectors, and
+//! what is to be written needs no more than one.
 //!
-//! Source: Wang, Anderson and Patterson, "Virtual log based file systems for a programmable disk", OSDI 1999, section 3.2; the
-//! spare, and changes that share a sector, are ours.
+//! Source: Wang, Anderson and Patterson, "Virtual log based file systems for a programmable disk",
+//! OSDI 1999, section 3.2; the spare, and changes that share a sector, are ours.
 
 use std::ops::Range;
 
@@ -59,7 +63,8 @@ pub(in crate::place::eager) struct VirtualLogStore {
     geometry: Geometry,
     slot_blocks: Blocks,
     waiting: BySector,
-    /// Slots for sectors: one, and one for each sector that was never written. None if there are stations.
+    /// Slots for sectors: one, and one for each sector that was never written. None if there are
+    /// stations.
     spares: Vec<Slot>,
     stations: Option<Stations>,
     /// The station slot that the write under way goes to.
@@ -286,7 +291,8 @@ impl ScanRead {
     }
 }
 
-/// The reads of a scan, by number of their slots: whole tracks, as long as one follows the other but for blocks that fill no slot.
+/// The reads of a scan, by number of their slots: whole tracks, as long as one follows the other
+/// but for blocks that fill no slot.
 fn scan_reads(tracks: &Tracks, stations: Option<&Stations>) -> Vec<ScanRead> {
     match stations {
         Some(stations) => joined(tracks, stations.tracks.iter().copied()),
@@ -513,7 +519,8 @@ mod tests {
 
     #[test]
     fn a_scan_reads_whole_tracks_and_joins_those_that_follow() {
-        // Five blocks of each fill no slot; the third track is no neighbour, the fourth has no slot.
+        // Five blocks of each fill no slot; the third track is no neighbour, the fourth has no
+        // slot.
         let found = reads(&[(0, 21), (21, 21), (50, 21), (71, 7), (78, 21)]);
         assert_eq!(found, [(0..4, 0, 37), (4..6, 50, 16), (6..8, 78, 16)]);
         // Backward.
@@ -549,7 +556,8 @@ mod tests {
         };
         let kept = slots(&geometry, Blocks(8)).unwrap();
         assert!(log().sectors() > 1, "one sector tells little");
-        // When all sectors are on the platter, the next one needs a slot before the old one's is free.
+        // When all sectors are on the platter, the next one needs a slot before the old one's is
+        // free.
         assert_eq!(kept, u64::from(log().sectors()) + 1);
         let left = |count: u64| {
             let mut free = FreeMap::empty(Arc::new(tracks(&[(0, 4_096)])));
@@ -563,7 +571,8 @@ mod tests {
         assert!(refused.contains("for the sectors of the map"), "{refused}");
     }
 
-    /// What is saved at power-down leads to all of the map: so nothing is while a sector is on its way, and recovery scans the drive then.
+    /// What is saved at power-down leads to all of the map: so nothing is while a sector is on its
+    /// way, and recovery scans the drive then.
     #[test]
     fn a_tail_is_there_while_no_sector_is_written() {
         let mut map = found([5, 1, 6, 9, 7, 8, 4, 3]).expect("it is one");

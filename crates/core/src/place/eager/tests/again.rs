@@ -1,9 +1,11 @@
-//! Copies that failed, and what is done with them again: they are read where they were written since, are tried again, or keep what waits from its slot.
+//! Copies that failed, and what is done with them again: they are read where they were written
+//! since, are tried again, or keep what waits from its slot.
 
 use super::*;
 use crate::place::delayed::TRIES;
 
-/// A read fails, and another copy is read in its place. Before that has ended, the first one may be written anew in the same slot.
+/// A read fails, and another copy is read in its place. Before that has ended, the first one may be
+/// written anew in the same slot.
 #[test]
 fn a_copy_that_was_written_anew_is_not_given_up() {
     for written in [false, true] {
@@ -47,8 +49,9 @@ fn a_copy_that_failed_is_read_again_where_it_was_written_since() {
     }
 }
 
-/// A copy that could not be read is on its way home when it is given up, and arrives before the map says so. If the drive of the other copy has gone, it is the last
-/// one, where it was until the map has its home.
+/// A copy that could not be read is on its way home when it is given up, and arrives before the map
+/// says so. If the drive of the other copy has gone, it is the last one, where it was until the map
+/// has its home.
 #[test]
 fn what_arrives_while_its_copy_is_given_up_is_needed() {
     for is_last in [false, true] {
@@ -78,7 +81,8 @@ fn what_arrives_while_its_copy_is_given_up_is_needed() {
     }
 }
 
-/// A copy that waits for its move home is in the buffer. A newer version takes that place before the map has it, and counts for nothing if the map is lost.
+/// A copy that waits for its move home is in the buffer. A newer version takes that place before
+/// the map has it, and counts for nothing if the map is lost.
 #[test]
 fn what_the_map_does_not_know_is_not_read_from_the_buffer() {
     let mut copies = volume(true);
@@ -92,7 +96,8 @@ fn what_the_map_does_not_know_is_not_read_from_the_buffer() {
     assert_eq!(found(&mut copies), Instead::Nothing);
 }
 
-/// A delayed copy is on its way when the map is lost, and a newer version is refused after that: the delayed write is not needed any more, and the copy stays stale.
+/// A delayed copy is on its way when the map is lost, and a newer version is refused after that:
+/// the delayed write is not needed any more, and the copy stays stale.
 #[test]
 fn a_copy_whose_delayed_write_is_dropped_is_known_to_be_stale() {
     let mut copies = volume(true);
@@ -131,7 +136,8 @@ fn a_copy_that_could_not_be_written_is_tried_again_in_spare_time() {
     assert_eq!(tries, TRIES);
 }
 
-/// It cannot be moved home, and is the only one: so what waits for a slot of its drive fails, unless something may leave it that.
+/// It cannot be moved home, and is the only one: so what waits for a slot of its drive fails,
+/// unless something may leave it that.
 #[test]
 fn what_waits_for_a_slot_that_bad_homes_keep_fails() {
     let fails = |may_come: &dyn Fn(&mut EagerCopies)| {
@@ -208,8 +214,8 @@ fn tried(copies: &mut EagerCopies, mut plan: Plan) -> Vec<DriveId> {
     tried
 }
 
-/// A write that cannot be done takes three slots of a drive, and then three of the drive with the other copy. So does a delayed one, but it is of that
-/// copy alone.
+/// A write that cannot be done takes three slots of a drive, and then three of the drive with the
+/// other copy. So does a delayed one, but it is of that copy alone.
 #[test]
 fn three_slots_are_tried_and_then_those_of_another_copy() {
     let mut copies = volume(false);
@@ -228,7 +234,8 @@ fn three_slots_are_tried_and_then_those_of_another_copy() {
     assert_eq!(tried(&mut copies, plan), [copies.drive(SECOND); 3]);
 }
 
-/// An older version is on its way home when a newer one waits for the map. Entered behind that, it would be current beside it.
+/// An older version is on its way home when a newer one waits for the map. Entered behind that, it
+/// would be current beside it.
 #[test]
 fn a_delayed_copy_that_lands_behind_a_newer_version_is_dropped() {
     let mut copies = buffered(true);

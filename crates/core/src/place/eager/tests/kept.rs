@@ -2,8 +2,9 @@
 
 use super::*;
 
-/// Both copies of a chunk are there, the first in memory alone, and a newer version waits as well, when the map is lost. That was refused, and nothing
-/// needs it: what the map has of the chunk comes first, whatever tags the changes have. Tags that are free are given again.
+/// Both copies of a chunk are there, the first in memory alone, and a newer version waits as well,
+/// when the map is lost. That was refused, and nothing needs it: what the map has of the chunk
+/// comes first, whatever tags the changes have. Tags that are free are given again.
 #[test]
 fn what_the_map_has_comes_before_what_is_newer_when_the_map_is_lost() {
     let mut copies = buffered(true);
@@ -36,7 +37,8 @@ fn what_the_map_has_comes_before_what_is_newer_when_the_map_is_lost() {
     copies.audit_slots();
 }
 
-/// Data and map are on the medium when they are said to be, where a power cut takes what is in caches. Reads ask for nothing of the kind.
+/// Data and map are on the medium when they are said to be, where a power cut takes what is in
+/// caches. Reads ask for nothing of the kind.
 #[test]
 fn data_and_map_are_forced_where_caches_lose_what_they_have() {
     for forces in [false, true] {

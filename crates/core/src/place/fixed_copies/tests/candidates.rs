@@ -2,8 +2,9 @@
 
 use super::*;
 
-/// Of two candidates the first is read for a third copy, and that is being written when a client cannot read another block of the first: so the second
-/// one is taken, and the third does not have what that has.
+/// Of two candidates the first is read for a third copy, and that is being written when a client
+/// cannot read another block of the first: so the second one is taken, and the third does not have
+/// what that has.
 #[test]
 fn what_is_written_from_a_candidate_is_stale_when_another_one_is_taken() {
     let mut copies = undecided(3);

@@ -27,7 +27,8 @@ fn other_is_written(copies: &mut FixedCopies<Side>) {
     assert_eq!(copies.state(Chunk(0)).current, 0b11);
 }
 
-/// A drive goes while it flushes. The other one has ended its part: what came into its cache since needs one more flush.
+/// A drive goes while it flushes. The other one has ended its part: what came into its cache since
+/// needs one more flush.
 #[test]
 fn a_drive_that_goes_ends_a_flush_only_if_that_covers_another_copy() {
     for covered in [true, false] {
@@ -63,8 +64,9 @@ fn a_drive_that_goes_ends_a_flush_only_if_that_covers_another_copy() {
     }
 }
 
-/// While a flush is under way, a forced write puts a chunk on the medium of one copy, and a younger one of another copy ends in a cache. When
-/// the flush has ended, a power cut may take the younger write, but not the forced one: the other copy is not safe.
+/// While a flush is under way, a forced write puts a chunk on the medium of one copy, and a younger
+/// one of another copy ends in a cache. When the flush has ended, a power cut may take the younger
+/// write, but not the forced one: the other copy is not safe.
 #[test]
 fn a_flush_covers_no_copies_any_more_that_a_forced_write_did_not_reach() {
     let mut copies = volume(2, true);

@@ -12,7 +12,8 @@ fn planned(copies: &mut FixedCopies<Side>, start: u64, len: u64) -> Plan {
     out
 }
 
-/// By copy: first block, length, and whether it is one of which a copy before it may take the place.
+/// By copy: first block, length, and whether it is one of which a copy before it may take the
+/// place.
 fn writes(plan: &Plan) -> Vec<(u16, u64, u64, bool)> {
     let writes = plan.ios().filter(|io| io.op == Op::Write);
     let told = |io: &PlannedIo| match io.target {
@@ -55,7 +56,8 @@ fn an_end_that_is_none_within_a_chunk_needs_no_rest() {
     assert_eq!(writes(&out), [(0, 0, 12, false), (1, 0, 12, false)]);
 }
 
-/// A part that is forced, while a copy is only in a cache, would be on the medium of all and the rest perhaps on one alone.
+/// A part that is forced, while a copy is only in a cache, would be on the medium of all and the
+/// rest perhaps on one alone.
 #[test]
 fn a_forced_part_over_a_copy_in_a_cache_needs_the_rest() {
     for forced in [false, true] {
@@ -74,7 +76,8 @@ fn a_forced_part_over_a_copy_in_a_cache_needs_the_rest() {
     }
 }
 
-/// A part fails on one copy: that one is stale, and is written from the other one, as the buffer has only the part.
+/// A part fails on one copy: that one is stale, and is written from the other one, as the buffer
+/// has only the part.
 #[test]
 fn a_copy_that_missed_its_part_is_written_with_what_another_one_has() {
     let mut copies = volume(2, false);
@@ -126,7 +129,8 @@ fn a_part_of_a_chunk_with_an_older_copy_needs_the_rest_of_that_chunk_alone() {
     assert_eq!(found, expected);
 }
 
-/// Its other copy was to be written in spare time, and is not while a write of the chunk is under way.
+/// Its other copy was to be written in spare time, and is not while a write of the chunk is under
+/// way.
 #[test]
 fn the_rest_is_in_the_buffer_while_a_part_is_written() {
     let mut copies = volume(2, false);

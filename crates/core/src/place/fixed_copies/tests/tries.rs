@@ -9,7 +9,8 @@ fn goes(copies: &mut FixedCopies<Side>, drive: u16) {
     copies.hurry();
 }
 
-/// The urgent copy of chunk 0 is written, which fails again and again, at most so often. How often it was written.
+/// The urgent copy of chunk 0 is written, which fails again and again, at most so often. How often
+/// it was written.
 fn tries(copies: &mut FixedCopies<Side>, max: usize) -> usize {
     let mut count = 0;
     loop {

@@ -36,7 +36,8 @@ fn ios<const COUNT: usize>(plan: &Plan) -> [PlannedIo; COUNT] {
         .unwrap_or_else(|ios| panic!("not {COUNT} I/Os: {ios:?}"))
 }
 
-/// Drive, unit of the drive and blocks of what is read, and whether it is another way to do the same.
+/// Drive, unit of the drive and blocks of what is read, and whether it is another way to do the
+/// same.
 fn reads(plan: &Plan) -> Vec<(u16, u64, u64, bool)> {
     let read = |io: &PlannedIo| match io.target {
         Target::At(at) => (io.drive.0, at.0 / CHUNK, io.len.0, io.alternative),
@@ -403,7 +404,8 @@ fn columns_have_drives_and_addresses_of_their_own() {
     let [.., last]: [PlannedIo; 4] = ios(&write);
     ends(&mut volume, &last, 8, Status::Done);
     let read = plan(&mut volume, Op::Read, units(2..13));
-    // Of the first column two runs of four, of which the second lies behind the first but for what is free between groups.
+    // Of the first column two runs of four, of which the second lies behind the first but for what
+    // is free between groups.
     let expected = [
         (0, 2, 40, false),
         (1, 2, 40, true),

@@ -48,8 +48,9 @@ fn only(plan: &Plan) -> PlannedIo {
     *plan.ios().next().expect("there is one")
 }
 
-/// A bad block is looked for alone: among the pages of a longer read, and among the blocks of a page if the others of its rows do not tell that. What a
-/// drive does not answer in time is computed at once.
+/// A bad block is looked for alone: among the pages of a longer read, and among the blocks of a
+/// page if the others of its rows do not tell that. What a drive does not answer in time is
+/// computed at once.
 #[test]
 fn a_read_that_meets_a_bad_block_is_done_in_parts() {
     let mut raid5 = of_study();
@@ -83,7 +84,8 @@ fn a_read_that_meets_a_bad_block_is_done_in_parts() {
     assert!(reads(&late).iter().all(|(.., len)| *len == 16));
 }
 
-/// Two drives have a bad block each, in other rows of a page. So each is computed with the help of the other.
+/// Two drives have a bad block each, in other rows of a page. So each is computed with the help of
+/// the other.
 #[test]
 fn a_source_that_fails_is_computed_with_what_it_was_read_for() {
     let mut raid5 = of_study();
@@ -131,7 +133,8 @@ fn what_is_computed_is_written_back_by_force_where_caches_lose_it() {
     }
 }
 
-/// Rows whose parity may be in a cache alone have an entry each, until a flush. When there are many, the drives are flushed, once, and nobody waits.
+/// Rows whose parity may be in a cache alone have an entry each, until a flush. When there are
+/// many, the drives are flushed, once, and nobody waits.
 #[test]
 fn drives_are_flushed_before_too_many_rows_wait_for_it() {
     for loses in [false, true] {

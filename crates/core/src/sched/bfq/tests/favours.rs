@@ -28,7 +28,8 @@ fn a_new_process_is_favoured_from_its_first_request_and_others_are_not() {
     );
 }
 
-/// An interactive process reads in a row, so many blocks at a time, one request each `ms`; the milliseconds and blocks after which it is not favoured any more.
+/// An interactive process reads in a row, so many blocks at a time, one request each `ms`; the
+/// milliseconds and blocks after which it is not favoured any more.
 fn favoured_for(len: u64, ms: u64) -> (u64, u64) {
     let mut bench = Bench::new(true, &[]);
     let mut at = 0;
@@ -140,8 +141,8 @@ fn eight_queues_180_ms_apart_are_a_burst_and_not_favoured() {
     );
 }
 
-/// A process without favour reads so many blocks in one request that takes `ms`, after which the drive does not wait for it. From when on it would be soft
-/// real-time.
+/// A process without favour reads so many blocks in one request that takes `ms`, after which the
+/// drive does not wait for it. From when on it would be soft real-time.
 fn soft_from(blocks: u64, ms: u64) -> Instant {
     let mut bench = without_favour();
     let id = bench.read(1, 0, blocks);
@@ -173,7 +174,8 @@ fn without_favour() -> Bench<Bfq> {
 
 #[test]
 fn soft_real_time_is_who_comes_after_the_latest_of_three_instants() {
-    // 8 blocks take 1.1 ms at 7,000 a second: 12 ms after the end of the batch it is, which is the idling time and 4 ms.
+    // 8 blocks take 1.1 ms at 7,000 a second: 12 ms after the end of the batch it is, which is the
+    // idling time and 4 ms.
     assert_eq!(soft_from(8, 1), at_ms(13));
     assert_eq!(soft_from(8, 5), at_ms(17));
     // 700 blocks take 100 ms from when it began to have requests.

@@ -204,8 +204,8 @@ fn who_is_slow_or_times_out_with_a_third_left_is_charged_by_time() {
 
 #[test]
 fn who_comes_back_within_24_ms_goes_on_with_what_its_turn_left() {
-    // Its turn ends as it has no more; the drive does not wait for it, as it thinks long. Its budget was two thirds of 16,384, of which it
-    // got 8,000, which is its budget now.
+    // Its turn ends as it has no more; the drive does not wait for it, as it thinks long. Its
+    // budget was two thirds of 16,384, of which it got 8,000, which is its budget now.
     let run = |pause_ms| {
         let mut bench = Bench::plain();
         let one = bench.read(1, 0, 8_000);
@@ -326,7 +326,8 @@ fn one_late_request_a_turn_jumps_the_order() {
     bench.wait(125);
     let near: Vec<u32> = (0..4).map(|step| bench.read(1, step * 8, 8)).collect();
     let order: Vec<u32> = std::iter::from_fn(|| bench.start()).collect();
-    // The first is the nearest, then the oldest, which is late; from there on by distance: backward counts twice.
+    // The first is the nearest, then the oldest, which is late; from there on by distance: backward
+    // counts twice.
     assert_eq!(
         order,
         [near[0], late[0], late[1], near[3], near[2], near[1]]
@@ -420,7 +421,8 @@ fn a_group_that_a_stream_leaves_loses_its_requests_to_the_other() {
     assert_eq!(bench.own.groups[0].unwrap().allocated, 0);
 }
 
-/// Random processes, priorities, groups, withdrawals and answers: every request is served, and the books are right after each step.
+/// Random processes, priorities, groups, withdrawals and answers: every request is served, and the
+/// books are right after each step.
 #[test]
 fn every_request_is_served_whatever_comes() {
     for seed in 0..24 {

@@ -1,4 +1,5 @@
-//! Who may join while so many places are taken: F22, by kind of request, by level, class and group, and for whom no queue of its own tells.
+//! Who may join while so many places are taken: F22, by kind of request, by level, class and group,
+//! and for whom no queue of its own tells.
 
 use super::*;
 
@@ -76,7 +77,8 @@ fn beyond_its_share_a_process_may_take_one_place_of_each_word() {
     assert!(bench.own.admits(&bench.ios[0], &queued(1 + joined)));
 }
 
-/// How many requests of a stream may join one after the other, while others have so many places; all of them stay.
+/// How many requests of a stream may join one after the other, while others have so many places;
+/// all of them stay.
 fn joins(bench: &mut Bench<Bfq>, stream: u32, op: Op, others: u32) -> u32 {
     let mut joined = 0;
     loop {
@@ -127,7 +129,8 @@ fn the_share_of_the_places_goes_by_level_class_and_group() {
         ..plain
     };
     assert_eq!(most_of_last(&[urgent, plain]), 7, "64 * 40 / (320 + 40)");
-    // From the root down: of 64 the group has 100 / 140, 46, and each of its two streams half of that.
+    // From the root down: of 64 the group has 100 / 140, 46, and each of its two streams half of
+    // that.
     let grouped = Stream {
         group: GroupId(3),
         ..plain
@@ -148,12 +151,14 @@ fn the_share_of_the_places_goes_by_level_class_and_group() {
     bench.describe(0, heavy);
     (1..9).for_each(|stream| bench.describe(stream, grouped));
     bench.read(0, 0, 8);
-    // 64 * 100 / (100 + 384) is 13. Of each of the others one joins, as who has no queue yet is not measured.
+    // 64 * 100 / (100 + 384) is 13. Of each of the others one joins, as who has no queue yet is not
+    // measured.
     let all = (1..9).map(|stream| joins(&mut bench, stream, Op::Read, 9));
     assert_eq!(all.collect::<Vec<_>>(), [13 + BEYOND, 1, 1, 1, 1, 1, 1, 1]);
 }
 
-/// Writes that nobody waits for have half of 64 places, and one queue of two of the same weight half of these.
+/// Writes that nobody waits for have half of 64 places, and one queue of two of the same weight
+/// half of these.
 #[test]
 fn who_only_writes_and_waits_for_nothing_has_a_share_too() {
     let mut bench = Bench::new(true, &[("nr_requests", 64), ("low_latency", 0)]);

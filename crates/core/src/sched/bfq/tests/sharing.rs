@@ -140,7 +140,8 @@ fn a_first_request_comes_behind_a_long_think_time_or_behind_none() {
         let value = KnobValue::Text(first.to_owned());
         let knobs = Knobs::check("bfq", SPEC.knobs, &[("first_think".to_owned(), value)]).unwrap();
         let mut bench = Bench::of(Bfq::new(&knobs, true));
-        // Three requests, each at once behind the last answer: of 16, 0 and 0 ms the moving mean is 4.7.
+        // Three requests, each at once behind the last answer: of 16, 0 and 0 ms the moving mean is
+        // 4.7.
         for turn in 0..3 {
             let io = bench.read(1, 1_000 + 8 * turn, 8);
             bench.start_at_last(io);
@@ -210,7 +211,8 @@ fn the_limit_of_injection_is_found_anew_every_second() {
     );
 }
 
-/// A request is taken back long after it came: what is due then is found by that instant, not by the one at which its queue got work.
+/// A request is taken back long after it came: what is due then is found by that instant, not by
+/// the one at which its queue got work.
 #[test]
 fn a_request_is_taken_back_now_and_not_when_its_queue_began() {
     let mut bench = Bench::plain();

@@ -1,8 +1,9 @@
 //! Fair shares by budgets: B-WF2Q+.
 //!
-//! Each entity (a queue, or a group of entities) that has work stands in the tree of its class with two stamps of virtual time: `start`,
-//! from which it may go, and `finish`, by which it would have used up its budget at the share that its weight gives. Virtual time grows with what is
-//! served, divided by the weights of all that share it.
+//! Each entity (a queue, or a group of entities) that has work stands in the tree of its class with
+//! two stamps of virtual time: `start`, from which it may go, and `finish`, by which it would have
+//! used up its budget at the share that its weight gives. Virtual time grows with what is served,
+//! divided by the weights of all that share it.
 //!
 //! ```text
 //! who goes      of those with start <= V the one with the least finish; if there is none, V jumps to the least start
@@ -11,13 +12,15 @@
 //! it has no work     it rests, and counts, until V has passed its finish; so it gains nothing by pausing
 //! ```
 //!
-//! So each gets its share whatever its budgets are: a small budget is served sooner, not more. Classes go before each other; the last one is looked
-//! at first once in 200 ms. From: Valente and Checconi, "High throughput disk scheduling with fair bandwidth distribution", IEEE Transactions on
-//! Computers 2010; facts of `block/bfq-wf2q.c`, Linux 6.12. Differently from there, a group is charged once for what its entities got, when their turn
-//! ends, also if its next one changes meanwhile; and V has 128 bits, so that it never wraps.
+//! So each gets its share whatever its budgets are: a small budget is served sooner, not more.
+//! Classes go before each other; the last one is looked at first once in 200 ms. From: Valente and
+//! Checconi, "High throughput disk scheduling with fair bandwidth distribution", IEEE Transactions
+//! on Computers 2010; facts of `block/bfq-wf2q.c`, Linux 6.12. Differently from there, a group is
+//! charged once for what its entities got, when their turn ends, also if its next one changes
+//! meanwhile; and V has 128 bits, so that it never wraps.
 //!
-//! Of a tree, those that may go stand in the order of finishes, the others in the order of starts. V falls only when nobody has work, so each crosses
-//! once a turn: O(log n) for everything.
+//! Of a tree, those that may go stand in the order of finishes, the others in the order of starts.
+//! V falls only when nobody has work, so each crosses once a turn: O(log n) for everything.
 
 use slab::Slab;
 
@@ -129,7 +132,8 @@ impl Tree {
         !(self.eligible.is_empty() && self.ahead.is_empty())
     }
 
-    /// Who would go: the least finish of those that may, or that may after the jump to the least start.
+    /// Who would go: the least finish of those that may, or that may after the jump to the least
+    /// start.
     fn first(&self) -> Option<EntityId> {
         let eligible = self.eligible.first().map(|ByFinish(.., id)| *id);
         eligible.or_else(|| self.ahead.first().map(|ByStart(_, ByFinish(.., id))| *id))
@@ -262,8 +266,8 @@ impl Fair {
         self.groups[group.0 as usize].entity
     }
 
-    /// Another class or weight. What waits or rests gets them with its next stamps; who is being served gets another weight at once, so that its whole
-    /// turn is stamped by it.
+    /// Another class or weight. What waits or rests gets them with its next stamps; who is being
+    /// served gets another weight at once, so that its whole turn is stamped by it.
     pub(super) fn reweigh(&mut self, id: EntityId, class: Class, weight: u64) {
         assert!(weight > 0, "a weight of 0 is no share");
         let entity = self.entity_mut(id);
@@ -298,8 +302,9 @@ impl Fair {
         }
     }
 
-    /// A queue that had no work has some now. `back` tells that it came back in time to go on with its turn, and how much its weight is raised: it gets
-    /// the place that it would have if it had waited.
+    /// A queue that had no work has some now. `back` tells that it came back in time to go on with
+    /// its turn, and how much its weight is raised: it gets the place that it would have if it had
+    /// waited.
     pub(super) fn activate(&mut self, now: Instant, id: EntityId, budget: u64, back: Option<u64>) {
         self.entity_mut(id).budget = budget;
         self.enter(id, back);
@@ -348,7 +353,8 @@ impl Fair {
         }
     }
 
-    /// The turn of the queue that is served ends. It has work, and this budget for it; or it has none.
+    /// The turn of the queue that is served ends. It has work, and this budget for it; or it has
+    /// none.
     pub(super) fn end(&mut self, now: Instant, id: EntityId, budget: Option<u64>) {
         let (mut at, mut budget) = (id, budget);
         loop {
@@ -376,7 +382,8 @@ impl Fair {
         }
     }
 
-    /// Whether another entity of the root would go if the turn of this one ended now. Of a group, the next one of its own may go then.
+    /// Whether another entity of the root would go if the turn of this one ended now. Of a group,
+    /// the next one of its own may go then.
     pub(super) fn has_rival(&self, now: Instant, served: EntityId) -> bool {
         let Some(rival) = self.peek(now, GroupKey::ROOT) else {
             return false;
@@ -437,7 +444,8 @@ impl Fair {
         entity.budget = entity.budget.max(least);
     }
 
-    /// Of two queues, the classes and weights by which one goes before the other: their own if they are in one group, else those of their groups.
+    /// Of two queues, the classes and weights by which one goes before the other: their own if they
+    /// are in one group, else those of their groups.
     pub(super) fn ranks(&self, one: EntityId, other: EntityId) -> [(Class, u64); 2] {
         let siblings = self.entity(one).parent == self.entity(other).parent;
         [one, other].map(|id| {
@@ -452,7 +460,8 @@ impl Fair {
         })
     }
 
-    /// How many of `requests` places an entity may have, and each above it, from the root down; none for one that does not count.
+    /// How many of `requests` places an entity may have, and each above it, from the root down;
+    /// none for one that does not count.
     pub(super) fn shares(&self, id: EntityId, requests: u64) -> Option<u64> {
         let entity = self.entity(id);
         if entity.state == State::Away {
@@ -463,7 +472,8 @@ impl Fair {
             Some(above) => self.shares(above, requests)?,
             None => requests,
         };
-        // A queue is measured with those of its class and of the classes before it, each of which counts eight times as much as the next.
+        // A queue is measured with those of its class and of the classes before it, each of which
+        // counts eight times as much as the next.
         let classes = match entity.group {
             None => &group.trees[..=entity.class as usize],
             Some(_) => &group.trees[entity.class as usize..=entity.class as usize],
@@ -485,7 +495,8 @@ impl Fair {
         self.peek(now, group).map(|id| self.entity(id).budget)
     }
 
-    /// Something has changed in the group of `id`: what stands for it above gets or loses work, or has another budget.
+    /// Something has changed in the group of `id`: what stands for it above gets or loses work, or
+    /// has another budget.
     fn tell_above(&mut self, now: Instant, id: EntityId, back: Option<u64>) {
         let mut group = self.entity(id).parent;
         while let Some(entity) = self.groups[group.0 as usize].entity {

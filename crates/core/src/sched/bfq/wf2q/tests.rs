@@ -1,4 +1,5 @@
-//! Fair shares against a slow, literal twin, over random steps; shares against exact fractions; and the rules with their numbers.
+//! Fair shares against a slow, literal twin, over random steps; shares against exact fractions; and
+//! the rules with their numbers.
 
 use super::*;
 use crate::rng::Rng;
@@ -181,7 +182,8 @@ fn places_are_shared_by_weight_with_higher_classes_counting_eight_times() {
     assert_eq!(inner.map(|id| fair.shares(id, 64)), [Some(8), Some(24)]);
 }
 
-/// What was served in proportion to weights, as exact fractions: no two that always had work may be farther apart than their budgets, by their weights, allow.
+/// What was served in proportion to weights, as exact fractions: no two that always had work may be
+/// farther apart than their budgets, by their weights, allow.
 #[test]
 fn who_always_has_work_gets_its_share_whatever_the_budgets() {
     for seed in 0..30 {
@@ -205,7 +207,8 @@ fn who_always_has_work_gets_its_share_whatever_the_budgets() {
         }
         for one in 0..ids.len() {
             for other in 0..ids.len() {
-                // served / weight of one is at most that of the other and a budget of each by its weight.
+                // served / weight of one is at most that of the other and a budget of each by its
+                // weight.
                 let (a, b) = (i128::from(weights[one]), i128::from(weights[other]));
                 let apart = i128::from(served[one]) * b - i128::from(served[other]) * a;
                 let slack = i128::from(most) * (a + b) + (a * b) / 1_000;

@@ -4,14 +4,15 @@ use super::*;
 use crate::op::Op;
 use crate::rng::Rng;
 
-/// Processes that each ask for one request after the other, over a drive that has so many at a time and takes `ms` for each.
+/// Processes that each ask for one request after the other, over a drive that has so many at a time
+/// and takes `ms` for each.
 struct Readers {
     bench: Bench<Cfq>,
     on_drive: Vec<u32>,
     room: usize,
     ms: u64,
-    /// Of each process: where it reads next, how far from there the one after that is, what it was served, the longest that it
-    /// waited, and since when it waits.
+    /// Of each process: where it reads next, how far from there the one after that is, what it was
+    /// served, the longest that it waited, and since when it waits.
     next: Vec<u64>,
     step: Vec<u64>,
     served: Vec<u64>,
@@ -103,7 +104,8 @@ impl Readers {
 
 const FAR: u64 = 20_000_000;
 
-/// Those that read here and there go one after the other, also where the drive is full and each that was answered asks at once.
+/// Those that read here and there go one after the other, also where the drive is full and each
+/// that was answered asks at once.
 #[test]
 fn nobody_is_passed_over_by_those_whose_answers_came_last() {
     for room in [1, 4] {
@@ -113,14 +115,16 @@ fn nobody_is_passed_over_by_those_whose_answers_came_last() {
         }
         let readers = readers.run(20_000);
         let longest = readers.waited.iter().max().unwrap().as_ms();
-        // Ten requests of 5 ms are before it; in the beginning some have slices of 100 ms, as nobody knows that they seek.
+        // Ten requests of 5 ms are before it; in the beginning some have slices of 100 ms, as
+        // nobody knows that they seek.
         assert!(longest < 500.0, "{room} at a time: {longest} ms");
         let least = readers.served.iter().min().unwrap();
         assert!(*least > 330, "{room} at a time: {:?}", readers.served);
     }
 }
 
-/// Two that read side by side take the drive from each other while it waits for one of them; a third one is passed over for a second at most.
+/// Two that read side by side take the drive from each other while it waits for one of them; a
+/// third one is passed over for a second at most.
 #[test]
 fn nobody_is_passed_over_for_more_than_a_second_by_two_that_are_near_each_other() {
     let mut bench = cfq();
@@ -140,7 +144,8 @@ fn nobody_is_passed_over_for_more_than_a_second_by_two_that_are_near_each_other(
         bench.answer(near);
         assert_eq!(bench.start(), None, "the drive waits for it");
     }
-    // A second, and by how much its slice is shorter than the longest one, 80 ms, for the one other that had work when it came.
+    // A second, and by how much its slice is shorter than the longest one, 80 ms, for the one other
+    // that had work when it came.
     let waited = bench.now.0 / 1_000_000;
     assert!((1_000..1_080 + 6).contains(&waited), "{waited} ms");
 }
@@ -153,7 +158,8 @@ fn in_group(group: u16, weight: u16) -> Stream {
     }
 }
 
-/// Streams that read in a row for twenty seconds, each as told; what part the first ones had, in percent.
+/// Streams that read in a row for twenty seconds, each as told; what part the first ones had, in
+/// percent.
 fn part_of_first(first: usize, streams: &[Stream]) -> u64 {
     let mut bench = cfq();
     for (number, stream) in streams.iter().enumerate() {
@@ -266,7 +272,8 @@ fn a_queue_of_another_group_takes_the_drive_from_writes_alone() {
     assert!(!preempts(true, Class::RealTime));
 }
 
-/// Random processes, priorities, groups, weights, withdrawals and answers: every request is served, and the books are right after each step.
+/// Random processes, priorities, groups, weights, withdrawals and answers: every request is served,
+/// and the books are right after each step.
 #[test]
 fn every_request_is_served_whatever_comes() {
     for seed in 0..24 {

@@ -1,4 +1,5 @@
-//! What is in a write buffer above the volume: the version of each block, as the stack's own moves change it.
+//! What is in a write buffer above the volume: the version of each block, as the stack's own moves
+//! change it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

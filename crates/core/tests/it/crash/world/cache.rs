@@ -1,7 +1,9 @@
-//! What the media of drives still hold under what their caches have, and what a power cut makes of that.
+//! What the media of drives still hold under what their caches have, and what a power cut makes of
+//! that.
 //!
-//! An image holds what reads find: medium and cache together. For each sector of which the drive has not said that it is on
-//! the medium, this keeps what it held before. A cut sets any of them back.
+//! An image holds what reads find: medium and cache together. For each sector of which the drive
+//! has not said that it is on the medium, this keeps what it held before. A cut sets any of them
+//! back.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +24,8 @@ impl Below<Option<Sector>> {
         self.older.contains_key(&at)
     }
 
-    /// The power goes: each of these sectors is set back with chance one half, or all of them together. How many were.
+    /// The power goes: each of these sectors is set back with chance one half, or all of them
+    /// together. How many were.
     pub(super) fn cut(&self, image: &mut Image, rng: &mut Rng) -> u64 {
         let (together, all) = (rng.chance(0.3), rng.chance(0.5));
         let mut lost = 0;

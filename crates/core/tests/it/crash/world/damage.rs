@@ -77,7 +77,8 @@ impl Cut {
         self
     }
 
-    /// Control blocks of the map's log on a drive, from the oldest to the youngest: number and place.
+    /// Control blocks of the map's log on a drive, from the oldest to the youngest: number and
+    /// place.
     fn controls_of(&self, drive: usize) -> Vec<(u64, u64)> {
         let number = |(at, sector): (u64, &Sector)| match sector {
             Sector::Own(bytes) if sector.is_control() => {
@@ -100,7 +101,8 @@ impl Cut {
         self
     }
 
-    /// The power tore the youngest control block on this drive; nothing, if a record follows it there.
+    /// The power tore the youngest control block on this drive; nothing, if a record follows it
+    /// there.
     pub(crate) fn with_a_torn_control_of(mut self, drive: usize) -> Option<Cut> {
         let (youngest, at) = *self.controls_of(drive).last()?;
         let follows = |(_, sector): (u64, &Sector)| match sector {
@@ -118,8 +120,8 @@ impl Cut {
         Some(self)
     }
 
-    /// A sector of the map's log cannot be read, on one of these drives. If there is one alone, it is not of the youngest record, for which
-    /// nothing vouches.
+    /// A sector of the map's log cannot be read, on one of these drives. If there is one alone, it
+    /// is not of the youngest record, for which nothing vouches.
     pub(crate) fn with_an_unreadable_sector(mut self, seed: u64, drives: &[usize]) -> Cut {
         let mut rng = Rng::stream(seed, "one unreadable");
         let drive = drives[rng.below(drives.len() as u64) as usize];
@@ -148,7 +150,8 @@ impl Cut {
         found.expect("the log is on two drives")
     }
 
-    /// Blocks of the first drive that have the record of the map's log with the highest number, if nothing else vouches for it.
+    /// Blocks of the first drive that have the record of the map's log with the highest number, if
+    /// nothing else vouches for it.
     pub(crate) fn youngest_record(&self) -> Range<u64> {
         self.youngest_record_of(0)
     }

@@ -1,8 +1,9 @@
 //! Drives whose commands fail now and then, in a world whose power goes too.
 //!
-//! Of a read that fails one block cannot be read from then on, until it is written again. Of a write that fails a part is written, and
-//! nothing of what it was to write can be read; if the drive only does not answer in time, whatever is there can be read. What
-//! cannot be read before a power cut cannot be read after it.
+//! Of a read that fails one block cannot be read from then on, until it is written again. Of a
+//! write that fails a part is written, and nothing of what it was to write can be read; if the
+//! drive only does not answer in time, whatever is there can be read. What cannot be read before a
+//! power cut cannot be read after it.
 
 use std::collections::BTreeSet;
 
@@ -60,7 +61,8 @@ impl Faulty {
         Faulty { gone, ..self }
     }
 
-    /// A command has ended; perhaps it has failed. `of_map`: it is the map's. How many of the blocks that it was to write are written.
+    /// A command has ended; perhaps it has failed. `of_map`: it is the map's. How many of the
+    /// blocks that it was to write are written.
     pub(super) fn ended(&mut self, (drive, of_map): (usize, bool), done: &mut DriveDone) -> u64 {
         let blocks = done.at.0..done.at.0 + done.len.0;
         let spots = || blocks.clone().map(|at| (drive, at));

@@ -1,4 +1,5 @@
-//! What is known of copies at fixed places: which versions lie where, and how many a write waits for.
+//! What is known of copies at fixed places: which versions lie where, and how many a write waits
+//! for.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,11 +15,12 @@ use super::{World, knob};
 
 /// Blocks of what 32 bits number in chunks of 4 KiB.
 const NUMBERED: u64 = 8 << 32;
-/// Blocks of [`super::super::fixed::SMALL`]'s kind at both sides of that which are known of a larger volume.
+/// Blocks of [`super::super::fixed::SMALL`]'s kind at both sides of that which are known of a
+/// larger volume.
 const BESIDE: u64 = 120 * 8;
 
-/// The first block of a volume of which it is known what it holds. Of one of which 32 bits do not number the chunks, only those around the
-/// first number with more bits are.
+/// The first block of a volume of which it is known what it holds. Of one of which 32 bits do not
+/// number the chunks, only those around the first number with more bits are.
 pub(super) fn first_known(stack: &Stack) -> u64 {
     match stack.capacity().0 > NUMBERED {
         true => NUMBERED - BESIDE,

@@ -1,4 +1,5 @@
-//! What the sectors of a drive hold. A copy costs little: it shares every piece that nobody has written since.
+//! What the sectors of a drive hold. A copy costs little: it shares every piece that nobody has
+//! written since.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

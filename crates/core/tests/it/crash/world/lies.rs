@@ -3,7 +3,8 @@
 use nearslot_core::io::Command;
 use nearslot_core::op::Op;
 
-/// What drives do not do though they say that they did; or what a placement has not told them to do, which comes to the same.
+/// What drives do not do though they say that they did; or what a placement has not told them to
+/// do, which comes to the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Lies {
     /// They do everything.

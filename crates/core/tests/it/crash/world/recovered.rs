@@ -8,7 +8,8 @@ use nearslot_core::op::Op;
 use nearslot_core::rng::Rng;
 
 use super::silent::LEFT;
-use super::{Cut, NOTHING, Pending, World, knob};
+use super::{Cut, NOTHING, Pending, World};
+use crate::crash::knob;
 
 /// A volume that was recovered, and what may be found in it.
 pub(crate) struct Recovered {
@@ -24,7 +25,8 @@ pub(crate) struct Recovered {
 }
 
 impl Recovered {
-    /// The versions of a chunk's blocks that are found now, through the map. None of a block that cannot be read.
+    /// The versions of a chunk's blocks that are found now, through the map. None of a block that
+    /// cannot be read.
     fn find(&mut self, chunk: u64) -> Vec<Option<u64>> {
         self.world.finish();
         let blocks = self.world.blocks(chunk);
@@ -131,7 +133,8 @@ impl Recovered {
         chunks.flat_map(|chunk| self.find(chunk)).collect()
     }
 
-    /// So many events of what recovery left to be done, if there are so many. Nobody asks for anything.
+    /// So many events of what recovery left to be done, if there are so many. Nobody asks for
+    /// anything.
     pub(crate) fn go_on_alone(&mut self, events: u64) {
         self.world.submit(Op::Flush, 0..0);
         for _ in 0..events {
@@ -171,8 +174,9 @@ impl Recovered {
         }
     }
 
-    /// Writes come while copies are read and written again: where writes were under way, and elsewhere. Some are left under
-    /// way. How many came when a copy of theirs was just being written again.
+    /// Writes come while copies are read and written again: where writes were under way, and
+    /// elsewhere. Some are left under way. How many came when a copy of theirs was just being
+    /// written again.
     pub(crate) fn write_at_once(&mut self, seed: u64) -> u64 {
         let mut rng = Rng::stream(seed, "at once");
         let world = &mut self.world;
@@ -235,7 +239,8 @@ impl Recovered {
             .map_or(0, |fixed| fixed.read_again)
     }
 
-    /// So many events before anything was looked at: copies that were delayed are written while newer ones come.
+    /// So many events before anything was looked at: copies that were delayed are written while
+    /// newer ones come.
     pub(crate) fn work(mut self, events: u64) {
         for _ in 0..events {
             self.world.step();

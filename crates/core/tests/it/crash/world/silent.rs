@@ -1,8 +1,10 @@
-//! What drives do and do not tell, in a world whose power goes too: sectors rot, writes are lost or go to another place.
+//! What drives do and do not tell, in a world whose power goes too: sectors rot, writes are lost or
+//! go to another place.
 //!
-//! Of each place this knows whether a guard or a tag there does not fit, and whether a lying drive has left it old. What is read of the
-//! latter is [`LEFT`], and stays that wherever it is written: nothing but a version kept elsewhere could see it. What is read of the
-//! former on a drive that does not look is [`STRANGE`], which nobody may ever find.
+//! Of each place this knows whether a guard or a tag there does not fit, and whether a lying drive
+//! has left it old. What is read of the latter is [`LEFT`], and stays that wherever it is written:
+//! nothing but a version kept elsewhere could see it. What is read of the former on a drive that
+//! does not look is [`STRANGE`], which nobody may ever find.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -56,7 +58,8 @@ pub(crate) struct Silent {
     pub(super) strange: BTreeSet<Spot>,
     /// Places that were left old.
     pub(super) old: BTreeSet<Spot>,
-    /// The last write of the map on each drive: for the youngest sector of a virtual log nothing vouches.
+    /// The last write of the map on each drive: for the youngest sector of a virtual log nothing
+    /// vouches.
     youngest: Vec<Range<u64>>,
     pub(crate) counts: Counts,
 }
@@ -140,7 +143,8 @@ impl Silent {
         self.chances.map || youngest.end <= blocks.start || blocks.end <= youngest.start
     }
 
-    /// Perhaps a sector rots: any, or, as clients come back to few places, one of a command that has just ended, or one of the map's.
+    /// Perhaps a sector rots: any, or, as clients come back to few places, one of a command that
+    /// has just ended, or one of the map's.
     pub(super) fn rot(&mut self, images: &mut [Image], ended: (usize, Range<u64>), blocks: u64) {
         if !self.rng.chance(self.chances.rot) {
             return;
@@ -172,7 +176,8 @@ impl Silent {
         self.strange.insert((drive, at));
     }
 
-    /// What is read of a place that holds this version: none of what the drive does not know is wrong.
+    /// What is read of a place that holds this version: none of what the drive does not know is
+    /// wrong.
     pub(super) fn found(&self, spot: Spot) -> Option<u64> {
         match (self.strange.contains(&spot), self.old.contains(&spot)) {
             (true, _) => Some(STRANGE),

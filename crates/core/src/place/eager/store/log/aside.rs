@@ -1,7 +1,9 @@
-//! Drives of a log that are set aside: they have no part in it any more, or have none yet, and nothing waits for them.
+//! Drives of a log that are set aside: they have no part in it any more, or have none yet, and
+//! nothing waits for them.
 //!
-//! A drive that does not answer would hold up every answer that waits for the log. So where another drive has all of the log, the log goes on
-//! with that one alone after the first time-out, and the drive is *stale*. So it is also if it has another log when the volume comes back.
+//! A drive that does not answer would hold up every answer that waits for the log. So where another
+//! drive has all of the log, the log goes on with that one alone after the first time-out, and the
+//! drive is *stale*. So it is also if it has another log when the volume comes back.
 //!
 //! ```text
 //! Stale   a mark is written over one of its control blocks, while nothing waits for that: an old log that stood alone would be taken for the
@@ -10,17 +12,19 @@
 //! Whole   the log needs no record that it lacks: it gets a control block
 //! ```
 //!
-//! A time-out on the way makes it stale again; one that fails eight times before it is whole is given up. Meanwhile the log is on one drive, and the
-//! loss of that one is the loss of the map: it is told, since no older log is left. Before anything is answered that the other drive lacks, a control
-//! block says that one is alone (`MapLog::tell_alone`).
+//! A time-out on the way makes it stale again; one that fails eight times before it is whole is
+//! given up. Meanwhile the log is on one drive, and the loss of that one is the loss of the map: it
+//! is told, since no older log is left. Before anything is answered that the other drive lacks, a
+//! control block says that one is alone (`MapLog::tell_alone`).
 //!
-//! If the last drive is given up that has all, and another one is on its way, nothing is answered until that one is whole: all of the map is in
-//! memory. The other one then begins anew with a round of checkpoints, of the map as it was answered. Changes that wait are recorded when it is whole,
-//! again if they were before: a batch that is followed by a piece without its changes would say nothing. The last drive is given up
-//! only when eight of its writes fail one after the other.
+//! If the last drive is given up that has all, and another one is on its way, nothing is answered
+//! until that one is whole: all of the map is in memory. The other one then begins anew with a
+//! round of checkpoints, of the map as it was answered. Changes that wait are recorded when it is
+//! whole, again if they were before: a batch that is followed by a piece without its changes would
+//! say nothing. The last drive is given up only when eight of its writes fail one after the other.
 //!
-//! With NVRAM no answer waits for the log, so a drive that does not answer is asked again, eight times; and if no other drive has all, the map is
-//! lost, as answers were given that need it.
+//! With NVRAM no answer waits for the log, so a drive that does not answer is asked again, eight
+//! times; and if no other drive has all, the map is lost, as answers were given that need it.
 
 use super::{LogDrive, LogStore, MapWrite, Part};
 use crate::ids::DriveId;
@@ -67,8 +71,9 @@ impl LogStore {
         self.log.checkpoint();
     }
 
-    /// No drive has all of the log any more. Records of changes that were not made lie before all that a drive on its way will have, and
-    /// none comes before that is whole: so its pieces have the map as it was answered, and nothing else.
+    /// No drive has all of the log any more. Records of changes that were not made lie before all
+    /// that a drive on its way will have, and none comes before that is whole: so its pieces have
+    /// the map as it was answered, and nothing else.
     pub(super) fn begin_anew(&mut self) {
         self.log.take_back();
         self.unrecorded = self.waiting.len();
@@ -80,8 +85,9 @@ impl LogStore {
         }
     }
 
-    /// A drive has all of the log again: what waits is recorded, in order. Nothing of it is safe before a second control block takes the place
-    /// of the mark: where the only one could not be read, the drive would look as if it were on its way.
+    /// A drive has all of the log again: what waits is recorded, in order. Nothing of it is safe
+    /// before a second control block takes the place of the mark: where the only one could not be
+    /// read, the drive would look as if it were on its way.
     pub(super) fn record_again(&mut self) {
         let again = self.waiting.iter();
         again.for_each(|(_, entry)| self.log.record(*entry));
@@ -97,7 +103,8 @@ impl LogStore {
         self.log.tell_alone(count < 2);
     }
 
-    /// Whether nothing that was recorded is safe: no drive has all of the log, or one alone has, and no control block says so.
+    /// Whether nothing that was recorded is safe: no drive has all of the log, or one alone has,
+    /// and no control block says so.
     pub(super) fn nothing_is_safe(&self) -> bool {
         !self.is_whole_beside(None) || !self.log.has_told()
     }

@@ -1,4 +1,5 @@
-//! The way back of a log that is at home in NVRAM: that says how far the log has come, so any drive with the log will do.
+//! The way back of a log that is at home in NVRAM: that says how far the log has come, so any drive
+//! with the log will do.
 
 use super::{LogDrive, LogStore, Part, log_drives};
 use crate::ids::DriveId;
@@ -26,7 +27,8 @@ pub(super) fn recover(
     Err(failure.expect("there is a drive with a log"))
 }
 
-/// From the first drive that has the log: another one is read only if this one is damaged. Nothing if all were given up, as the map is lost.
+/// From the first drive that has the log: another one is read only if this one is damaged. Nothing
+/// if all were given up, as the map is lost.
 pub(super) fn recovery(store: &LogStore, out: &mut Vec<RecoveryRead>) {
     let Some(LogDrive { drive, .. }) = store.drives.first() else {
         return;

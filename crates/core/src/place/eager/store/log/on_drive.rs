@@ -1,7 +1,9 @@
-//! The way back of a log that is at home on its drives, and what has to be done so that two of them have the same again.
+//! The way back of a log that is at home on its drives, and what has to be done so that two of them
+//! have the same again.
 //!
-//! All drives with the log are read, and of those that are sound the one that has come further is taken. One that is damaged may have come
-//! further still: then that is told, unless the one that is taken has [all that was answered](Recovery::covers).
+//! All drives with the log are read, and of those that are sound the one that has come further is
+//! taken. One that is damaged may have come further still: then that is told, unless the one that
+//! is taken has [all that was answered](Recovery::covers).
 //!
 //! | What the other one has | What follows |
 //! |---|---|
@@ -10,10 +12,11 @@
 //! | all but the youngest record, which the power cut tore there | that record is written there again, next |
 //! | anything else: nothing, damage, a log of an earlier life | it is [stale](super::aside) |
 //!
-//! To let the last kind go on where it is would not do: it may have records of the right number that are of another life.
+//! To let the last kind go on where it is would not do: it may have records of the right number
+//! that are of another life.
 //!
-//! One thing cannot be seen: if a drive was set aside and then all that others have of the log is lost, to the last record, the old log
-//! is taken.
+//! One thing cannot be seen: if a drive was set aside and then all that others have of the log is
+//! lost, to the last record, the old log is taken.
 
 use super::{LogDrive, LogStore, MapWrite, Part, UnderWay, log_drives};
 use crate::ids::DriveId;
@@ -245,7 +248,8 @@ fn part(log: &Recovery, other: &Found, reader: &mut Reader<'_>) -> Part {
     }
 }
 
-/// From all drives that have the log. Of one that is not whole, what is read besides follows from what lies there.
+/// From all drives that have the log. Of one that is not whole, what is read besides follows from
+/// what lies there.
 pub(super) fn recovery(store: &LogStore, out: &mut Vec<RecoveryRead>) {
     let control = store.log.under_way().is_some_and(|write| write.is_control);
     let is_ahead = control && store.drives.iter().any(|drive| drive.is_done);
@@ -287,7 +291,8 @@ pub(super) fn recovery(store: &LogStore, out: &mut Vec<RecoveryRead>) {
 }
 
 impl LogStore {
-    /// Writes first what makes drives with the log alike, if some lack something. Whether there was something.
+    /// Writes first what makes drives with the log alike, if some lack something. Whether there was
+    /// something.
     pub(super) fn mends(&mut self, out: &mut Vec<MapWrite>) -> bool {
         let lacks_control = |of: &LogDrive| matches!(of.part, Part::Lacks { control: true, .. });
         let lacks_youngest = |of: &LogDrive| matches!(of.part, Part::Lacks { youngest: true, .. });

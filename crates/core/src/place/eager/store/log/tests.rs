@@ -1,6 +1,8 @@
-//! A map of two copies whose log is at home on two drives, with changes, time-outs and losses of drives in any order. The power goes at every step.
+//! A map of two copies whose log is at home on two drives, with changes, time-outs and losses of
+//! drives in any order. The power goes at every step.
 //!
-//! What is found has every change that was made, both copies of a chunk have the same version, and no slot has two chunks.
+//! What is found has every change that was made, both copies of a chunk have the same version, and
+//! no slot has two chunks.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +62,8 @@ impl Survivors for Left {
 }
 
 impl Left {
-    /// A block of a drive cannot be read: not one of the youngest record, for which nothing vouches.
+    /// A block of a drive cannot be read: not one of the youngest record, for which nothing
+    /// vouches.
     fn damage(&mut self, rng: &mut Rng) {
         let drive = rng.below(2) as usize;
         let blocks = self.images[drive].chunks(BLOCK).enumerate();
@@ -387,7 +390,8 @@ fn the_power_may_go_whatever_drives_do() {
     );
 }
 
-/// No drive has all of the log, and the last one is on its way: its failures count only one after the other.
+/// No drive has all of the log, and the last one is on its way: its failures count only one after
+/// the other.
 #[test]
 fn the_last_drive_is_given_up_when_so_many_writes_in_a_row_fail() {
     let mut world = World::new(0);
@@ -413,7 +417,8 @@ fn the_last_drive_is_given_up_when_so_many_writes_in_a_row_fail() {
     assert!(matches!(retry, Retry::Lost));
 }
 
-/// A drive that does not answer holds up no change beside another one: that goes on alone. One that could not write is asked again, and so is the last.
+/// A drive that does not answer holds up no change beside another one: that goes on alone. One that
+/// could not write is asked again, and so is the last.
 #[test]
 fn a_drive_that_does_not_answer_is_set_aside_at_once_beside_another_one() {
     for (failure, alone, set_aside) in [
@@ -438,7 +443,8 @@ fn a_drive_that_does_not_answer_is_set_aside_at_once_beside_another_one() {
     }
 }
 
-/// A map is left as long as a drive is that has all of the log. One that was set aside does not have it.
+/// A map is left as long as a drive is that has all of the log. One that was set aside does not
+/// have it.
 #[test]
 fn a_map_is_lost_with_the_last_drive_that_has_all_of_the_log() {
     let mut world = World::new(0);
@@ -468,8 +474,8 @@ impl World {
     }
 }
 
-/// A control block is on one drive alone when the power goes, and nothing else can be read there. So the other log is taken, which is older, and the next
-/// control block is younger than both.
+/// A control block is on one drive alone when the power goes, and nothing else can be read there.
+/// So the other log is taken, which is older, and the next control block is younger than both.
 #[test]
 fn the_next_control_block_is_younger_than_all_that_are_found() {
     let mut tried = 0;
@@ -508,7 +514,8 @@ fn the_next_control_block_is_younger_than_all_that_are_found() {
     assert_eq!(tried, 20);
 }
 
-/// A chunk was discarded while NVRAM was full, and discarded again. When there is room that takes none of it.
+/// A chunk was discarded while NVRAM was full, and discarded again. When there is room that takes
+/// none of it.
 #[test]
 fn what_was_discarded_while_a_discard_waited_is_not_recorded_again() {
     for holds in [true, false] {
