@@ -12,8 +12,8 @@ use nearslot_core::ids::{DriveId, StreamId};
 use nearslot_core::io::{Command, DriveDone, Origin};
 use nearslot_core::op::{Op, Status};
 use nearslot_core::request::{Reply, Request};
-use nearslot_core::stack::Stack;
-use nearslot_core::units::Instant;
+use nearslot_core::stack::{Action, Stack};
+use nearslot_core::units::{Instant, Pba};
 use nearslot_trace::{Flags, Header, Record, TraceError, TraceOp};
 use nearslot_trace::{Writer, write};
 
@@ -24,6 +24,7 @@ use crate::measure::by_stream::ByStream;
 use crate::measure::by_volume::ByVolume;
 use crate::measure::declared::Counts;
 use crate::measure::group::is_grouped;
+use crate::measure::served::Served;
 use crate::objective::{Class, Objective};
 use crate::outcome::{Results, StreamResponse, VolumeResponse};
 use crate::report::{
@@ -91,6 +92,8 @@ pub(crate) struct Recorders {
     before: Counts,
     begun: bool,
     behind: Behind,
+    /// Where drives may bring wrong blocks.
+    served: Option<Served>,
     failure: Option<RunError>,
 }
 
@@ -147,6 +150,7 @@ impl Recorders {
                 all: [0; 2],
                 behind: [0; 2],
             },
+            served: None,
             failure: None,
         }
     }
@@ -189,6 +193,17 @@ impl Recorders {
     pub(crate) fn with_answers_from(mut self, from: Instant) -> Recorders {
         self.behind.from = from;
         self
+    }
+
+    /// Also follows wrong blocks to who asked for them, if drives may bring some.
+    pub(crate) fn with_served(self, may_fail: bool) -> Recorders {
+        let served = may_fail.then(Served::default);
+        Recorders { served, ..self }
+    }
+
+    /// What it has followed.
+    pub(crate) fn served(&self) -> Option<&Served> {
+        self.served.as_ref()
     }
 
     /// Of the requests that objectives are about, those of which least was answered from that
@@ -296,6 +311,9 @@ impl Observer for Recorders {
         stack: &Stack,
     ) {
         self.recorder.started(now, drive, command, origin, stack);
+        if let Some(served) = &mut self.served {
+            served.started(drive, command, origin);
+        }
         if let Some(commands) = &mut self.commands {
             commands.started(now, drive, command, origin, stack);
         }
@@ -312,8 +330,29 @@ impl Observer for Recorders {
     }
 
     #[inline]
+    fn follows_blocks(&self) -> bool {
+        self.served.is_some()
+    }
+
+    fn brought(&mut self, drive: DriveId, done: &DriveDone, wrong: &[Pba]) {
+        if let Some(served) = &mut self.served {
+            served.brought(drive, done, wrong);
+        }
+    }
+
+    #[inline]
+    fn moved(&mut self, action: &Action) {
+        if let Some(served) = &mut self.served {
+            served.moved(action);
+        }
+    }
+
+    #[inline]
     fn replied(&mut self, now: Instant, reply: &Reply) {
         self.recorder.replied(now, reply);
+        if let Some(served) = &mut self.served {
+            served.replied(reply);
+        }
         if let Some(gate) = &mut self.gate {
             gate.replied(reply);
         }
@@ -329,6 +368,9 @@ impl Observer for Recorders {
 
     fn goes_again(&mut self, now: Instant, reply: &Reply) {
         self.recorder.goes_again(now, reply);
+        if let Some(served) = &mut self.served {
+            served.replied(reply);
+        }
         if let Some(gate) = &mut self.gate {
             gate.goes_again(reply);
         }

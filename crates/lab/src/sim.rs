@@ -15,7 +15,7 @@ use nearslot_core::ids::DriveId;
 use nearslot_core::io::{Command, DriveDone, Origin};
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::stack::{Action, Input, Stack};
-use nearslot_core::units::Instant;
+use nearslot_core::units::{Instant, Pba};
 
 use crate::workload::Workload;
 use crate::workload::closed::Refill;
@@ -39,6 +39,14 @@ pub trait Observer {
     }
     /// A drive ended a command.
     fn done(&mut self, _now: Instant, _drive: DriveId, _done: &DriveDone) {}
+    /// Whether it is told how blocks move, and which ones are wrong that drives bring.
+    fn follows_blocks(&self) -> bool {
+        false
+    }
+    /// A drive ended a command of which these blocks are wrong, though it was reported done.
+    fn brought(&mut self, _drive: DriveId, _done: &DriveDone, _wrong: &[Pba]) {}
+    /// Blocks moved otherwise than between a drive and a request.
+    fn moved(&mut self, _action: &Action) {}
     /// A request was answered.
     fn replied(&mut self, _now: Instant, _reply: &Reply) {}
     /// A request failed that the load makes again, which is no failure of the load.
@@ -148,7 +156,7 @@ pub fn run(
 ) -> Instant {
     let mut now = Instant::ZERO;
     stack.choose_last(workload.refill() == Refill::Before);
-    stack.tell_moves(false);
+    stack.tell_moves(observer.follows_blocks());
     let mut drives = Drives::new(drives);
     let mut actions = Vec::with_capacity(ACTIONS);
     let (mut events, mut reported) = (0_u64, stack.replied());
@@ -224,6 +232,9 @@ fn deliver(
             drives.drives[index].outstanding(&mut || stack.waiting_on(drive) as u64);
             if let Some(done) = &drives.advance(now, index) {
                 observer.done(now, drive, done);
+                if observer.follows_blocks() {
+                    observer.brought(drive, done, drives.drives[index].wrongly_brought());
+                }
                 stack.done(now, drive, done);
             }
         }
@@ -270,7 +281,7 @@ fn carry_out(
         | Action::Fold { .. }
         | Action::Compute { .. }
         | Action::Recall { .. }
-        | Action::Move(_) => {}
+        | Action::Move(_) => observer.moved(action),
         Action::Reply(reply) => {
             let failure = reply.status.failure();
             match failure.is_some_and(|failure| workload.asks_again(failure)) {

@@ -625,6 +625,12 @@ pub trait Drive: Send {
     /// Tells what has gone wrong on it so far, of the measures on the card of its [`Faults`].
     fn tell_faults(&self, _tell: Tell<'_>) {}
 
+    /// Blocks that the read brought which `advance` gave last, and that are wrong, though it was
+    /// reported done.
+    fn wrongly_brought(&self) -> &[Pba] {
+        &[]
+    }
+
     /// Tells each setting of its [`Faults`] about its commands, and whether one of them could meet
     /// it so far.
     fn tell_exposed(&self, _tell: &mut dyn FnMut(Exposed)) {}

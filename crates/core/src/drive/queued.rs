@@ -484,6 +484,10 @@ impl Drive for QueuedDrive {
     fn tell_faults(&self, tell: Tell<'_>) {
         self.drive.tell_faults(tell);
     }
+
+    fn wrongly_brought(&self) -> &[Pba] {
+        self.drive.wrongly_brought()
+    }
 }
 
 /// What a host knows of a drive that sorts by itself: the truth as of the last command that ended.

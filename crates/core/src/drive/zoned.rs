@@ -541,6 +541,10 @@ impl Drive for ZonedDrive {
     fn tell_faults(&self, tell: Tell<'_>) {
         self.inner.tell_faults(tell);
     }
+
+    fn wrongly_brought(&self) -> &[Pba] {
+        self.inner.wrongly_brought()
+    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use nearslot_core::measure::{Measure, Over};
 use nearslot_core::registry::Kind;
 use nearslot_core::stack::Stack;
 
-use super::{busy, recovery};
+use super::{busy, recovery, served};
 use crate::filesystem;
 use crate::host;
 use crate::outcome::{Declared, Measures, Number, Run};
@@ -41,6 +41,7 @@ pub(crate) fn tables(kinds: Kinds) -> Vec<Table> {
     let of_lab = [
         (recovery::KEY, recovery::MEASURES),
         (busy::KEY, busy::MEASURES),
+        (served::KEY, served::MEASURES),
         (host::KEY, host::MEASURES),
         (filesystem::KEY, filesystem::MEASURES),
     ];

@@ -32,6 +32,7 @@ mod levels;
 mod measured;
 pub(crate) mod recovery;
 pub mod series;
+pub(crate) mod served;
 #[cfg(test)]
 mod tests;
 pub(crate) mod traced;

@@ -485,7 +485,10 @@ fn simulate(
         control.keeps.store(true, Ordering::Relaxed);
     }
     check_end(workload, end, label)?;
-    let counted = declared::counted(stack, drives, recorders.before());
+    let mut counted = declared::counted(stack, drives, recorders.before());
+    if let Some(served) = recorders.served() {
+        served.tell(&mut counted);
+    }
     Ok((end, simulated_in_s, counted))
 }
 
@@ -645,6 +648,7 @@ fn recorders(
     let recorder = Recorder::new(window, drives as u16, series).with_faults_from(faults_begin);
     Recorders::new(recorder, window.warmup)
         .with_answers_from(faults_begin)
+        .with_served(may_fail)
         .with_gate(Gate::new(window, grid.objectives, may_fail))
         .with_files(grid.files, &point.label, blueprint)?
         .with_schedule(grid.wanted.schedule.as_ref())

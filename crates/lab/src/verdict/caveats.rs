@@ -147,11 +147,18 @@ pub(super) fn wrong_blocks(judged: &[Judged<'_>]) -> Option<String> {
         [] => return None,
         [only] if all == 1 => format!("It served {}.", blocks(only)),
         [only] => format!("{} served {}.", only.0.label, blocks(only)),
+        [one, other] => format!(
+            "2 of {all} runs served wrong blocks: {} served {}, {} {}.",
+            one.0.label,
+            blocks(one),
+            other.0.label,
+            other.1.wrong_blocks
+        ),
         [least, .., most] => format!(
-            "{} of {all} runs served wrong blocks: {} served {}, {} {}.",
+            "{} of {all} runs served wrong blocks, the fewest {} with {}, the most {} with {}.",
             wrong.len(),
             least.0.label,
-            blocks(least),
+            least.1.wrong_blocks,
             most.0.label,
             most.1.wrong_blocks
         ),

@@ -50,3 +50,63 @@ fn schedulers_over_drives_that_all_serve_rot_are_compared() {
     let ranks = &results.verdict.rankings[0].ranks;
     assert!(ranks.iter().all(|rank| rank.standing == Standing::KeepsUp));
 }
+
+/// Wrong blocks that drives brought, and that were served, of each run; over drives that rot from
+/// the begin on.
+fn brought_and_served(load: &str, settings: &[(&str, &str)], vary: &[&str]) -> Vec<[f64; 2]> {
+    let mut scenario = Scenario::over(Load::Workload(load.parse().unwrap()));
+    scenario.set("drive", "seagate-cheetah-9lp").unwrap();
+    for (key, value) in settings {
+        scenario.set(key, value).unwrap();
+    }
+    let vary: Vec<Vary> = vary.iter().map(|vary| vary.parse().unwrap()).collect();
+    let points = grid::points(&scenario, &vary).unwrap();
+    let results = compare(&points, None, &Wanted::default(), &Control::default()).unwrap();
+    let count = |name: &'static str| {
+        move |run: &nearslot_lab::outcome::Run| run.measure("faults", name).unwrap().value()
+    };
+    let [brought, served] = ["wrong_blocks_read", "wrong_blocks_served"].map(count);
+    let runs = results.runs.iter();
+    runs.map(|run| [brought(run), served(run)]).collect()
+}
+
+const ROT: (&str, &str) = ("faults", "injected:rot_per_tib=8000000:rot_within_s=0");
+
+/// Reads get what is on the medium, whether they find it in memory or not: so many wrong blocks,
+/// with any cache and any prefetcher.
+#[test]
+fn reads_of_rot_are_served_as_much_of_it_from_memory_as_from_the_drive() {
+    let small = "iometer:requests=3000:size=8k:span=0.007:sequential_share=0.5";
+    let vary = [
+        "cache=none,lru:size=8MiB,arc:size=32MiB",
+        "prefetch=none,fixed:degree=8",
+    ];
+    let counted = brought_and_served(small, &[ROT], &vary);
+    let [none, rest @ ..] = &counted[..] else {
+        panic!("nothing was run");
+    };
+    assert!(none[0] > 0.0 && none[0] == none[1], "{none:?}");
+    assert!(rest.iter().all(|run| run[1] == none[1]), "{counted:?}");
+    let apart = rest.iter().filter(|run| run[0] != none[0]).count();
+    assert_eq!(
+        apart,
+        rest.len(),
+        "memory changes what is brought: {counted:?}"
+    );
+}
+
+/// What an array computes in place of a drive that is gone is wrong where something is that it was
+/// computed from, from memory or not.
+#[test]
+fn what_is_computed_from_rot_is_served_wrong() {
+    let small = "iometer:requests=2000:size=8k:span=0.007";
+    let faults = "injected:rot_per_tib=8000000:rot_within_s=0:gone_at_s=0:gone_drive=1";
+    let array = [("faults", faults), ("place", "raid5:disks=4")];
+    let counted = brought_and_served(small, &array, &["cache=none,lru:size=8MiB"]);
+    let [[brought, none], [_, lru]] = counted[..] else {
+        panic!("two runs");
+    };
+    assert_eq!(none, lru, "{counted:?}");
+    // One of the sources of a block is rotten, or none.
+    assert!(none > 0.0 && brought == none, "{counted:?}");
+}

@@ -114,15 +114,14 @@ impl Damage {
         self.strays.add(blocks);
     }
 
-    /// How many of these blocks are not what they should be; those that rot by themselves are not
-    /// counted.
-    pub(super) fn wrong(&self, blocks: &Range<u64>) -> u64 {
-        self.wrong.count(blocks)
+    /// Which of these blocks are not what they should be, but for those that rot by themselves.
+    pub(super) fn wrong(&self, blocks: &Range<u64>) -> impl Iterator<Item = u64> + use<'_> {
+        self.wrong.of(blocks)
     }
 
     /// Whether one of these blocks was meant for another place.
     pub(super) fn strays(&self, blocks: &Range<u64>) -> bool {
-        self.strays.count(blocks) > 0
+        self.strays.of(blocks).next().is_some()
     }
 
     /// These blocks are what they should be.
@@ -167,12 +166,12 @@ impl Runs {
         run.map(|(first, behind)| (*first, *behind))
     }
 
-    /// How many of these blocks are in a run.
-    fn count(&self, blocks: &Range<u64>) -> u64 {
-        let runs = self.0.range(..blocks.end).rev();
-        let met = runs.take_while(|run| *run.1 > blocks.start);
-        met.map(|(first, behind)| behind.min(&blocks.end) - first.max(&blocks.start))
-            .sum()
+    /// Which of these blocks are in a run, the last run first.
+    fn of(&self, blocks: &Range<u64>) -> impl Iterator<Item = u64> + use<'_> {
+        let Range { start, end } = *blocks;
+        let runs = self.0.range(..end).rev();
+        let met = runs.take_while(move |run| *run.1 > start);
+        met.flat_map(move |(first, behind)| *first.max(&start)..*behind.min(&end))
     }
 }
 
@@ -202,7 +201,7 @@ mod tests {
             let expected = flags[from as usize..to as usize]
                 .iter()
                 .filter(|flag| **flag);
-            assert_eq!(damage.wrong(&(from..to)), expected.count() as u64);
+            assert_eq!(damage.wrong(&(from..to)).count(), expected.count());
         }
         let runs = &damage.wrong.0;
         let touch = runs.iter().zip(runs.iter().skip(1));

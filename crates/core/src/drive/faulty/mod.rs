@@ -23,7 +23,7 @@ use crate::ids::DriveId;
 use crate::io::{Command, DriveDone, Extrapolated, Owed, Unwritten};
 use crate::measure::Tell;
 use crate::op::{Cost, Failure, Op, Status};
-use crate::units::{Blocks, Duration, Instant};
+use crate::units::{Blocks, Duration, Instant, Pba};
 
 use damage::Damage;
 
@@ -85,6 +85,7 @@ pub fn around(
         left: false,
         begun: Begun::default(),
         damage: Damage::default(),
+        wrong: Vec::new(),
         counts: Counts::default(),
     })
 }
@@ -110,6 +111,8 @@ struct FaultyDrive {
     left: bool,
     begun: Begun,
     damage: Damage,
+    /// Blocks that are wrong of the read that ended last.
+    wrong: Vec<Pba>,
     counts: Counts,
 }
 
@@ -208,6 +211,7 @@ impl FaultyDrive {
 
     /// A command has ended: what it has left on the drive, or brought from there.
     fn ended(&mut self, running: &Running, done: &DriveDone) {
+        self.wrong.clear();
         self.counts.delay += running.delay;
         self.counts.delayed += u64::from(running.delay > Duration::ZERO);
         if let Some(failure) = done.status.failure() {
@@ -232,13 +236,14 @@ impl FaultyDrive {
 
     fn has_read(&mut self, running: &Running) {
         let Command { at, len, .. } = running.command;
-        let spoiled = self.damage.wrong(&(at.0..at.0 + len.0));
+        let mut wrong = std::mem::take(&mut self.wrong);
+        wrong.extend(self.damage.wrong(&(at.0..at.0 + len.0)).map(Pba));
         let rotten = self.bad(Decay::Rotten, &running.command, running.began);
-        let rotten = rotten.filter(|block| self.damage.wrong(&(*block..block + 1)) == 0);
-        let rotten = rotten.count() as u64;
-        let wrong = spoiled + rotten;
-        self.counts.wrong_reads += u64::from(wrong > 0);
-        self.counts.wrong_blocks += wrong;
+        let alone = |block: &u64| self.damage.wrong(&(*block..block + 1)).next().is_none();
+        wrong.extend(rotten.filter(alone).map(Pba));
+        self.counts.wrong_reads += u64::from(!wrong.is_empty());
+        self.counts.wrong_blocks += wrong.len() as u64;
+        self.wrong = wrong;
     }
 
     fn has_written(&mut self, running: &Running, status: Status) {
@@ -360,6 +365,10 @@ impl Drive for FaultyDrive {
 
     fn tell(&self, tell: Tell<'_>) {
         self.inner.tell(tell);
+    }
+
+    fn wrongly_brought(&self) -> &[Pba] {
+        &self.wrong
     }
 
     fn tell_exposed(&self, tell: &mut dyn FnMut(Exposed)) {

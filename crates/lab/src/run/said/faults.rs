@@ -104,9 +104,9 @@ pub(super) fn late_time_outs(run: &Run) -> Option<Warning> {
     })
 }
 
-/// How many wrong blocks its drives brought and reported done.
+/// How many wrong blocks its requests got.
 pub(crate) fn wrong_blocks(run: &Run) -> u64 {
-    counted_by_faults(run, "wrong_blocks_read")
+    counted_by_faults(run, "wrong_blocks_served")
 }
 
 /// What faults have counted of a run; nothing where none were injected.
@@ -137,10 +137,24 @@ pub(super) fn gone_from(drive: DriveId, from: Instant) -> String {
 fn wrong_reads(run: &Run) -> Option<Warning> {
     let wrong = counted_by_faults(run, "wrong_reads");
     (wrong > 0).then(|| {
+        let (brought, served) = (
+            counted_by_faults(run, "wrong_blocks_read"),
+            wrong_blocks(run),
+        );
+        // Memory serves what it has again and again, and not all that was brought beforehand.
+        let served = match served == brought {
+            true => String::new(),
+            false => format!(
+                "; {} {} served",
+                counted(served, "wrong block"),
+                if served == 1 { "was" } else { "were" }
+            ),
+        };
         let text = format!(
-            "{} of drives brought {} and were reported done, so no request was told",
+            "{} of drives brought {} and {} reported done, so no request was told{served}",
             counted(wrong, "read"),
-            counted(wrong_blocks(run), "wrong block")
+            counted(brought, "wrong block"),
+            if wrong == 1 { "was" } else { "were" }
         );
         Warning::new(WarningKind::WrongReads, text)
     })

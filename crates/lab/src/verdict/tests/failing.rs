@@ -366,7 +366,7 @@ fn choices_all_of_which_served_wrong_blocks_are_ranked_as_if_there_were_none() {
     let verdict = of_wrong([0; 3], [1, 900, 2]);
     assert_eq!(ranked(&verdict), [(1, "satf"), (2, "look"), (3, "fcfs")]);
     let told = "satf wins: 5.000 ms on average, 2.00× as fast as fcfs (by 5.000 to 5.000 ms, with 95 % confidence). 3 of 3 runs served \
-                wrong blocks: sched=fcfs  served 1 wrong block, sched=satf  900.";
+                wrong blocks, the fewest sched=fcfs  with 1, the most sched=satf  with 900.";
     assert_eq!(verdict.headline, told);
     let (mut runs, keys) = schedulers(&[("satf", 5.0, 0.0)]);
     runs[0].1.wrong_blocks = 3;
