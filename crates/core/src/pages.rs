@@ -94,7 +94,7 @@ pub const CACHE_COUNTS: [Measure; 9] = [
 ];
 
 /// What is counted of everything that is brought beforehand.
-pub const PREFETCH_COUNTS: [Measure; 4] = [
+pub const PREFETCH_COUNTS: [Measure; 5] = [
     Measure::count(
         "ahead_pages",
         "pages",
@@ -114,6 +114,11 @@ pub const PREFETCH_COUNTS: [Measure; 4] = [
         "wasted_pages",
         "pages",
         "pages of these that left the memory before they were asked for",
+    ),
+    Measure::count(
+        "failed_pages",
+        "pages",
+        "pages that were to be brought before they were asked for, by reads that failed: none of these came",
     ),
 ];
 

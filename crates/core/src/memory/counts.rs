@@ -29,6 +29,7 @@ pub(super) struct Counts {
     pub(super) useful: u64,
     pub(super) late: u64,
     pub(super) wasted: u64,
+    pub(super) failed: u64,
 }
 
 /// The numbers of a write buffer.
@@ -89,7 +90,7 @@ impl Counts {
             self.cut_reads,
             self.cut_pieces,
         ];
-        let prefetch = [self.ahead, self.useful, self.late, self.wasted];
+        let prefetch = [self.ahead, self.useful, self.late, self.wasted, self.failed];
         let mut all = |key, measures: &'static [Measure], numbers: &[u64]| {
             for (measure, number) in measures.iter().zip(numbers) {
                 told(key, measure, *number);

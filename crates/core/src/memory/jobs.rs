@@ -33,6 +33,16 @@ impl Job {
         let of_one = |one: &Waiter, other: &Waiter| one.asked == other.asked;
         self.waiters.chunk_by(of_one).count()
     }
+
+    /// Pages of it that some request waits for.
+    fn waited_for(&self) -> u64 {
+        let fresh = self.waiters.iter().enumerate().map(|(index, one)| {
+            let before = &self.waiters[..index];
+            let is_new = |page: &u64| !before.iter().any(|one| (one.first..one.end).contains(page));
+            (one.first..one.end).filter(is_new).count() as u64
+        });
+        fresh.sum()
+    }
 }
 
 /// Pages that a request gets from a job: from one to before another.
@@ -267,6 +277,7 @@ impl Memory {
         let done = reply.status.is_done();
         let shape = self.lines.shape();
         let arrival = done.then_some((job.id, job.pattern, job.why));
+        self.count(&job, done);
         for (track, mask) in shape.tracks(job.first, job.end) {
             self.lines.come((track, mask), arrival, &mut self.orders);
         }
@@ -288,6 +299,21 @@ impl Memory {
         waiters.clear();
         self.lists.push(waiters);
         self.orders.push_move(Move::End(job.id));
+    }
+
+    /// Pages that a job has brought, or has failed to bring.
+    fn count(&mut self, job: &Job, done: bool) {
+        let (pages, counts) = (job.end - job.first, &mut self.lines.counts);
+        let is_ahead = job.why == Why::Brought;
+        if !done {
+            counts.failed += if is_ahead { pages } else { 0 };
+            return;
+        }
+        counts.staged += pages;
+        if is_ahead {
+            counts.ahead += pages;
+            counts.late += job.waited_for();
+        }
     }
 
     /// A request gets what a job has brought of what it waited for.

@@ -187,7 +187,6 @@ impl Lines {
         let mut bring = mask & !(there | lent | coming);
         let early = held.ahead & mask;
         self.counts.useful += u64::from((early & there).count_ones());
-        self.counts.late += u64::from((early & coming).count_ones());
         self.counts.hit += u64::from(there.count_ones());
         self.counts.joined += u64::from(coming.count_ones());
         self.counts.missed += u64::from(bring.count_ones());
@@ -212,7 +211,6 @@ impl Lines {
         let held = &mut self.held[slot as usize];
         held.ahead &= !mask;
         held.coming |= bring;
-        self.counts.staged += u64::from(bring.count_ones());
         (coming, bring)
     }
 
@@ -245,8 +243,6 @@ impl Lines {
         held.told = false;
         held.spared = 0;
         self.forget_note(slot);
-        self.counts.ahead += u64::from(bring.count_ones());
-        self.counts.staged += u64::from(bring.count_ones());
         bring
     }
 

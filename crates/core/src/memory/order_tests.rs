@@ -235,6 +235,40 @@ fn pages_are_counted_once_each() {
     assert_eq!(of("prefetch", &ahead), [8, 1, 1, 6]);
 }
 
+/// What fails never comes: it is neither staged nor brought beforehand, and a read that waited for
+/// it found nothing of it.
+#[test]
+fn pages_count_as_brought_when_they_have_come() {
+    let mut played = Played::new(3, "lru", "fixed:degree=1");
+    let of = |played: &Played| {
+        let ahead = ["ahead_pages", "late_pages", "failed_pages"];
+        let ahead = ahead.map(|name| played.told("prefetch", name));
+        (played.told("cache", "staged_pages"), ahead)
+    };
+    let jobs = submitted(&played.ask(1, Op::Read, 0, 8));
+    assert_eq!(of(&played), (0, [0; 3]), "all is on its way");
+    // Two want the same page of what comes beforehand, and one of them another one.
+    played.ask(2, Op::Read, 64, 8);
+    played.ask(3, Op::Read, 64, 16);
+    assert_eq!(jobs.len(), 2);
+    played.end(jobs[0], Status::Done);
+    assert_eq!(of(&played), (8, [0; 3]));
+    let failed = played.end(jobs[1], Status::Failed(Failure::Medium));
+    assert_eq!(of(&played), (8, [0, 0, 8]));
+    for request in submitted(&failed) {
+        played.end(request, Status::Done);
+    }
+
+    let mut played = Played::new(3, "lru", "fixed:degree=1");
+    let jobs = submitted(&played.ask(1, Op::Read, 0, 8));
+    played.ask(2, Op::Read, 64, 8);
+    played.ask(3, Op::Read, 64, 16);
+    jobs.into_iter().for_each(|job| {
+        played.end(job, Status::Done);
+    });
+    assert_eq!(of(&played), (16, [8, 2, 0]));
+}
+
 /// Of three lines the second is there: what is before it and what is behind it is a read of the
 /// drives each.
 #[test]
