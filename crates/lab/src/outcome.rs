@@ -198,6 +198,10 @@ pub struct Run {
     /// `None` if it did not grow in every quarter of that. Where it grew, response times tell how
     /// long the load is: they have no interval, and are not compared.
     pub queue_growth_rps: Option<f64>,
+    /// Whether requests came whatever the drives did, and these had no time left for more. It
+    /// decides what is said.
+    #[serde(skip)]
+    pub at_limit: bool,
     /// What the trace tells of its own response times; `None` where it tells nothing, or was not
     /// replayed at its own times.
     pub traced: Option<Traced>,

@@ -24,8 +24,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use nearslot_core::config::Assembly;
-use nearslot_core::contract::Placement;
+use nearslot_core::contract::{Cache, Destage, Placement};
 use nearslot_core::op::Op;
+use nearslot_core::registry::Kind;
 use nearslot_core::request::Request;
 use nearslot_core::units::Instant;
 use rayon::prelude::*;
@@ -35,14 +36,15 @@ use crate::ability::{self, Ability, ability, is_sampled};
 use crate::error::RunError;
 use crate::grid::Point;
 use crate::load::LoadedTrace;
+use crate::measure::busy;
 use crate::memo::SHARED;
 use crate::number::{number, times};
-use crate::outcome::{Burst, Demand};
+use crate::outcome::{Burst, Demand, Run};
 use crate::prepare::{self, Prepared};
 use crate::scenario::Load;
 use crate::sim::Control;
 use crate::warning::{Warning, WarningKind};
-use crate::workload::Workload;
+use crate::workload::{self, Workload};
 
 /// From this ratio of what is offered to what can be done, no error of the estimate explains it.
 pub const CLEAR: f64 = 2.0;
@@ -236,7 +238,7 @@ fn look_over(workload: &mut dyn Workload, count: u64) -> Option<Offered> {
     let seconds = (arrivals.last.checked_sub(arrivals.first?)?) as f64 / 1e9;
     let (_, requests, bytes) = arrivals.total();
     let (busy_requests, busy_bytes, busy_seconds) = arrivals.busiest_tenth();
-    let enough = count >= 4 * ability::STRETCHES && seconds > 0.0 && requests > 0;
+    let enough = is_enough(count) && seconds > 0.0 && requests > 0;
     enough.then(|| Offered {
         rps: requests as f64 / seconds,
         mb_s: bytes as f64 / 1e6 / seconds,
@@ -328,6 +330,80 @@ pub(crate) fn takes_one(config: &serde_json::Value) -> bool {
     config["drive"]["queue_depth"].as_u64() == Some(1)
 }
 
+/// Whether the drives of a run had no time left for more requests, which came whatever these did.
+/// What is answered from memory is answered the faster the more there is of it, so what drives can
+/// do below a cache or a write buffer is not estimated: there it goes by drives that take one
+/// command at a time alone. As long as a write buffer has room, more writes mean that more of them
+/// go to the drives together: so there requests have to wait, too.
+pub(crate) fn at_limit(run: &Run, is_open: bool) -> bool {
+    let [busy, _] = busy::for_requests(run);
+    if busy <= SATURATED || !is_open {
+        return false;
+    }
+    let takes_one = takes_one(&run.config);
+    match run.demand {
+        Some(demand) => takes_one || is_near(&demand),
+        None => takes_one && is_below_memory(run) && is_enough(run.requests),
+    }
+}
+
+/// Requests for each drive, on average, that a write buffer does not leave there which keeps its
+/// drives busy while it has room.
+const WAITING_MIN: f64 = 4.0;
+
+/// Whether reads are answered from a cache, or writes from a buffer that was full, or did not let
+/// reads through.
+fn is_below_memory(run: &Run) -> bool {
+    let count = |key: &str, name: &str| run.measure(key, name).map(|count| count.value());
+    let buffer = <dyn Destage as Kind>::CARD.key;
+    let written = count(buffer, "written_pages");
+    let drives = run.config["drives"].as_f64().unwrap_or(1.0);
+    match count(buffer, "waited_writes") {
+        Some(waited) if written > Some(0.0) => {
+            waited > 0.0 || run.queue_mean > WAITING_MIN * drives
+        }
+        Some(_) => true,
+        None => count(<dyn Cache as Kind>::CARD.key, "read_hits").is_some(),
+    }
+}
+
+/// Whether so many requests tell what a load asks for.
+fn is_enough(requests: u64) -> bool {
+    requests >= 4 * ability::STRETCHES
+}
+
+/// Whether a run has shown that an estimate of what its drives can do was too low: they had time
+/// left, and no queue grew.
+pub(crate) fn is_refuted(run: &Run) -> bool {
+    let [busy, _] = busy::for_requests(run);
+    let too_much = |demand: Demand| demand.load_factor > SURELY_TOO_MUCH;
+    let kept_up = run.pending == 0 && run.queue_growth_rps.is_none() && busy <= SATURATED;
+    kept_up && run.demand.is_some_and(too_much)
+}
+
+/// Tells of runs that are over what they have shown, instead of what was expected of them.
+pub(crate) fn correct<'a>(warnings: &mut [Warning], runs: impl Iterator<Item = &'a Run>) {
+    let refuted: BTreeMap<&str, &Run> = runs
+        .filter(|run| is_refuted(run))
+        .map(|run| (&*run.label, run))
+        .collect();
+    let of_load = warnings.iter_mut();
+    for warning in of_load.filter(|warning| warning.kind == WarningKind::Overload) {
+        let run = warning.run.as_deref().and_then(|label| refuted.get(label));
+        if let Some((run, demand)) = run.and_then(|run| Some((run, run.demand?))) {
+            warning.text = format!(
+                "the load offers {} reads and writes/s ({} MB/s), {} what was estimated from a sample of it, about {}; but the drives were busy {:.0} % of the \
+                 time, and the queue did not grow: they can do more with this load than the estimate says",
+                number(demand.offered_rps),
+                number(demand.offered_mb_s),
+                times(demand.load_factor),
+                number(demand.ability_rps),
+                100.0 * busy::for_requests(run)[0]
+            );
+        }
+    }
+}
+
 /// How to ask what the drives can do, instead of how long a load is that they cannot.
 fn instead(point: &Point) -> &'static str {
     match point.scenario.load {
@@ -386,6 +462,15 @@ fn too_much(demand: &Demand) -> String {
     )
 }
 
+/// By what a load asks for more or less, with an article.
+fn pace(load: &Load) -> &'static str {
+    match load {
+        Load::Trace(_) => "A speed of",
+        Load::Workload(part) if workload::has_knob(part, "bsu") => "A bsu of",
+        Load::Workload(_) => "A rate of",
+    }
+}
+
 fn refuse(points: &[Point], foreseen: &[Option<Foreseen>]) -> Result<(), RunError> {
     let over = points.iter().zip(foreseen).filter_map(|(point, foreseen)| {
         let foreseen = foreseen.as_ref()?;
@@ -406,9 +491,10 @@ fn refuse(points: &[Point], foreseen: &[Option<Foreseen>]) -> Result<(), RunErro
     };
     Err(RunError::Overload(format!(
         "{}: {}. Nothing was simulated: simulating its {requests} requests would take long and show only this growth{others}. \
-         A speed or rate of {} of this one would be bearable; {}; --overload run simulates it nevertheless{}",
+         {} {} of this one would be bearable; {}; --overload run simulates it nevertheless{}",
         point.label,
         too_much(demand),
+        pace(&point.scenario.load),
         number(0.9 / demand.load_factor),
         instead(point),
         foreseen.demand.reservation(),
@@ -418,6 +504,7 @@ fn refuse(points: &[Point], foreseen: &[Option<Foreseen>]) -> Result<(), RunErro
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::Number;
     use crate::scenario::{Scenario, TraceLoad};
 
     #[test]
@@ -467,12 +554,11 @@ mod tests {
             files,
             ..TraceLoad::default()
         };
-        for (load, advice) in [
-            (Load::Trace(trace), "--replay closed"),
-            (
-                Load::Workload("poisson".parse().unwrap()),
-                "--workload iometer",
-            ),
+        let workload = |name: &str| Load::Workload(name.parse().unwrap());
+        for (load, advice, pace) in [
+            (Load::Trace(trace), "--replay closed", "A speed of 0.225"),
+            (workload("poisson"), "--workload iometer", "A rate of 0.225"),
+            (workload("spc1"), "--workload iometer", "A bsu of 0.225"),
         ] {
             let points = crate::grid::points(&Scenario::over(load), &[]).unwrap();
             let demand = Demand {
@@ -500,12 +586,113 @@ mod tests {
             let told = refuse(&points, &foreseen).unwrap_err().to_string();
             assert!(told.contains(&advice), "{told}");
             let why = format!(
-                "simulating its {LONG} requests would take long and show only this growth. A speed"
+                "simulating its {LONG} requests would take long and show only this growth. {pace}"
             );
             assert!(told.contains(&why), "{told}");
             let left_out =
                 "(what the drives can do is told without the faults that begin from 30 s on)";
             assert!(told.ends_with(left_out), "{told}");
         }
+    }
+
+    /// A run over a drive with so long a queue, that was busy for that share of the time.
+    fn run(busy: f64, depth: u32) -> Run {
+        Run {
+            label: "satf".to_owned(),
+            requests: 1_000,
+            utilisation: busy,
+            config: serde_json::json!({"drive": {"queue_depth": depth}}),
+            ..Run::default()
+        }
+    }
+
+    /// Nothing is estimated below a cache or a write buffer: there drives that have no time left
+    /// tell it.
+    #[test]
+    fn drives_below_memory_are_at_their_limit_when_they_have_no_time_left() {
+        let counting = |key: &str, counts: &[(&str, u64)]| {
+            let counts = counts.iter();
+            let counts = counts.map(|(name, count)| ((*name).to_owned(), Number::Count(*count)));
+            let mut run = run(0.99, 1);
+            run.measures.insert(key.to_owned(), counts.collect());
+            run
+        };
+        let cached = || counting("cache", &[("read_hits", 7)]);
+        assert!(at_limit(&cached(), true));
+        assert!(
+            !at_limit(&cached(), false),
+            "a closed loop never leaves time"
+        );
+        let quiet = Run {
+            utilisation: 0.9,
+            ..cached()
+        };
+        let queued = Run {
+            config: run(0.0, 32).config,
+            ..cached()
+        };
+        let short = Run {
+            requests: 10,
+            ..cached()
+        };
+        assert!(
+            [quiet, queued, short]
+                .iter()
+                .all(|run| !at_limit(run, true))
+        );
+        assert!(!at_limit(&run(0.99, 1), true), "too few to tell");
+        let buffered = |written, waited, queue_mean| {
+            let counts = [("written_pages", written), ("waited_writes", waited)];
+            let counted = counting("buffer", &counts);
+            at_limit(
+                &Run {
+                    queue_mean,
+                    ..counted
+                },
+                true,
+            )
+        };
+        assert!(buffered(9, 1, 1.0));
+        assert!(
+            !buffered(9, 0, 1.0),
+            "there was room for more to go together"
+        );
+        assert!(buffered(9, 0, 500.0), "reads wait");
+        assert!(buffered(0, 0, 1.0), "only reads came");
+    }
+
+    #[test]
+    fn an_estimate_that_a_run_has_refuted_is_told_as_such() {
+        let of = |busy: f64, load_factor: f64, growth: Option<f64>| {
+            let demand = Demand {
+                offered_rps: 100.0 * load_factor,
+                offered_mb_s: 1.0,
+                busiest_rps: 0.0,
+                busiest_mb_s: 0.0,
+                ability_rps: 100.0,
+                ability_mb_s: 1.0,
+                load_factor,
+                faults_begin_s: None,
+            };
+            let run = Run {
+                demand: Some(demand),
+                queue_growth_rps: growth,
+                ..run(busy, 1)
+            };
+            let warning = Warning::new(WarningKind::Overload, "the queue grows");
+            let mut warnings = [warning.of_run("satf")];
+            correct(&mut warnings, [&run].into_iter());
+            let [warning] = warnings;
+            warning.text
+        };
+        let told = of(0.41, 1.2, None);
+        assert!(
+            told.contains("busy 41 % of the time, and the queue did not grow"),
+            "{told}"
+        );
+        let stays = "the queue grows";
+        assert_eq!(of(0.99, 1.2, None), stays);
+        assert_eq!(of(0.41, 1.2, Some(3.0)), stays);
+        assert_eq!(of(0.41, 1.05, None), stays);
     }
 }

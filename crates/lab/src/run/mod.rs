@@ -126,6 +126,7 @@ pub fn compare(
     let outcomes: Vec<Result<Option<Finished>, RunError>> =
         pool.install(|| runs.map(one).collect());
     let (mut finished, without) = with_results(outcomes)?;
+    overload::correct(&mut warnings, finished.iter().map(|one| &one.run));
     add_said(&mut warnings, &finished);
     let here = finished.len() + without.len();
     if here < points.len() {
@@ -393,7 +394,7 @@ fn run(
     let (begin, mut run) = (measured.begin(), measured.run(point.label.clone(), config));
     identify(&mut run, (point, foreseen), groups, (&*workload, begin));
     (run.replay, run.volumes, run.simulated_in_s) = (load.replay, load.volumes, simulated_in_s);
-    count_parts(&mut run, (&stack, counted), (&given, grid.control))?;
+    count_parts(&mut run, (&stack, counted), (point, &given, grid.control))?;
     let came = interrupted.then(|| progress(&*workload, (end, &run), count));
     beside(&mut basis, &run, foreseen, (came, end));
     let onset = Onset::of(&run, end, (last_begin(&*faults), behind));
@@ -514,13 +515,15 @@ fn last_begin(faults: &dyn Faults) -> Instant {
     faults.begins().map_or(Instant::ZERO, |[_, last]| last)
 }
 
-/// Adds what parts and measurements have counted.
+/// Adds what parts and measurements have counted, and what that says of the time that drives had
+/// left.
 fn count_parts(
     run: &mut Run,
     (stack, counted): (&Stack, Measures),
-    (config, control): (&StackConfig, &Control),
+    (point, config, control): (&Point, &StackConfig, &Control),
 ) -> Result<(), RunError> {
     run.measures.extend(counted);
+    run.at_limit = overload::at_limit(run, point.scenario.is_open());
     run.lost = lost_blocks(stack);
     let recovery = recovery::cost(stack, config, &control.stop)?;
     let named = recovery.map(|numbers| (recovery::KEY.to_owned(), numbers));

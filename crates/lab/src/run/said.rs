@@ -29,8 +29,7 @@ use crate::grid::{self, Point};
 use crate::load::{LoadedTrace, RequestCount};
 use crate::measure::{BATCHES, busy};
 use crate::number::{counted, grouped, list, number};
-use crate::outcome::{Demand, Run};
-use crate::overload::{SATURATED, is_near, takes_one};
+use crate::outcome::Run;
 use crate::scenario::{Load, Replay, Scenario};
 use crate::warning::{Warning, WarningKind};
 use crate::workload::Tally;
@@ -195,7 +194,6 @@ pub(super) fn warnings(
     seen: Seen,
 ) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let at_limit = |demand: Demand| takes_one(&run.config) || is_near(&demand);
     // What drives do in spare time gives way to more load.
     let [busy, _] = busy::for_requests(run);
     if run.pending > 0 {
@@ -203,7 +201,7 @@ pub(super) fn warnings(
     }
     if let Some(growth) = run.queue_growth_rps {
         warnings.push(grew(&run.label, growth, &seen));
-    } else if busy > SATURATED && run.demand.is_some_and(at_limit) {
+    } else if run.at_limit {
         let text = format!(
             "the drives were busy {:.1} % of the time: a little more load, and the queue grows without end",
             busy * 100.0

@@ -12,7 +12,7 @@ use super::Judged;
 use crate::measure::{BATCHES, Basis, busy};
 use crate::number::{counted, grouped, list, number, times};
 use crate::outcome::{Burst, Demand, Progress, Run};
-use crate::overload::{SATURATED, is_near, rounded, takes_one};
+use crate::overload::{SATURATED, is_near, is_refuted, rounded};
 
 /// Means that are so many times apart want a reason if they are undecided.
 const FAR_APART: f64 = 1.5;
@@ -22,15 +22,22 @@ const FAR_APART: f64 = 1.5;
 /// that were busy all the time may be too slow.
 pub(super) fn may_grow(run: &Run) -> bool {
     let [busy, _] = busy::for_requests(run);
-    let at_limit = |demand: &Demand| takes_one(&run.config) || demand.faults_begin_s.is_some();
-    let may = |demand: &Demand| is_near(demand) || busy > SATURATED && at_limit(demand);
-    run.queue_growth_rps.is_none() && run.demand.as_ref().is_some_and(may)
+    let all_along = |demand: &Demand| busy > SATURATED && demand.faults_begin_s.is_some();
+    let may = |demand: &Demand| is_near(demand) || all_along(demand);
+    let perhaps = run.queue_growth_rps.is_none() && !is_refuted(run);
+    perhaps && (run.at_limit || run.demand.as_ref().is_some_and(may))
 }
 
 /// How much is offered under such a run, in words: `the load is 0.99 of what the drives can do`.
+/// Below a memory nobody knows what that is.
 pub(super) fn offered(run: &Run) -> String {
-    let factor = run.demand.map_or(0.0, |demand| demand.load_factor);
-    format!("the load is about {factor:.2} of what the drives can do")
+    match run.demand {
+        Some(demand) => format!(
+            "the load is about {:.2} of what the drives can do",
+            demand.load_factor
+        ),
+        None => "the drives had hardly a moment left".to_owned(),
+    }
 }
 
 /// That for a part of a load more comes than the drives can do: of several runs, under which, and

@@ -409,15 +409,22 @@ impl Names<'_> {
                 caveats::tails(won, lost)
             );
         }
-        if let Some((run, name)) = [(lost, other), (won, best)]
-            .into_iter()
-            .find(|(run, _)| caveats::may_grow(run))
-        {
-            but += &format!(
-                "; but under {} the queue may grow ({}), and then the mean tells how long the load is",
-                self.choice(name),
-                caveats::offered(run)
-            );
+        let mut grows = vec![(lost, other), (won, best)];
+        grows.dedup_by_key(|(_, rank)| rank.run);
+        grows.retain(|(run, _)| caveats::may_grow(run));
+        let told = |(run, rank): &(&Run, &Rank)| (self.choice(rank), caveats::offered(run));
+        match grows.iter().map(told).collect::<Vec<_>>().as_slice() {
+            [] => {}
+            [(name, offered)] => {
+                but += &format!(
+                    "; but under {name} the queue may grow ({offered}), and then the mean tells how long the load is"
+                );
+            }
+            [(one, offered), .., (other, too)] => {
+                but += &format!(
+                    "; but under {one} the queue may grow ({offered}), and under {other}, too ({too}), and then the means tell how long the load is"
+                );
+            }
         }
         but
     }

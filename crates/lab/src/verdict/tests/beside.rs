@@ -63,13 +63,27 @@ fn a_win_over_a_queue_that_may_grow_says_so() {
     let said = judged(&runs, &keys, Some("sched=fcfs")).headline;
     assert!(!said.contains("may grow"), "{said}");
     // Drives that are never idle are at their limit whatever was estimated, if they take one
-    // command at a time.
+    // command at a time. Below a memory nothing was.
     runs[0].0.utilisation = 0.99;
     for (depth, may_grow) in [(1, true), (512, false)] {
         runs[0].0.config = serde_json::json!({"drive": {"queue_depth": depth}});
+        runs[0].0.at_limit = crate::overload::at_limit(&runs[0].0, true);
         let said = judged(&runs, &keys, Some("sched=fcfs")).headline;
         assert_eq!(said.contains("may grow"), may_grow, "{said}");
     }
+    (runs[0].0.demand, runs[0].0.at_limit) = (None, true);
+    let said = judged(&runs, &keys, Some("sched=fcfs")).headline;
+    let told = "; but under fcfs the queue may grow (the drives had hardly a moment left), and then the mean tells how long the load is.";
+    assert!(said.ends_with(told), "{said}");
+    runs[1].0.demand = Some(demand(1.0));
+    let said = judged(&runs, &keys, Some("sched=fcfs")).headline;
+    let told = "; but under fcfs the queue may grow (the drives had hardly a moment left), and under satf, too (the load is about 1.00 of what the drives can do), \
+                and then the means tell how long the load is.";
+    assert!(said.ends_with(told), "{said}");
+    // A run that kept up with more than was estimated has refuted the estimate.
+    (runs[0].0.at_limit, runs[1].0.demand) = (false, Some(demand(1.2)));
+    let said = judged(&runs, &keys, Some("sched=fcfs")).headline;
+    assert!(!said.contains("may grow"), "{said}");
 
     let mut runs = Vec::new();
     for (speed, fcfs) in [("1", 12.0), ("4", 210.0)] {
