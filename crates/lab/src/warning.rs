@@ -126,8 +126,10 @@ words! {
         DoubtfulDrive = "doubtful-drive",
         /// Commands were longer than any that the drive has times of.
         Extrapolated = "extrapolated",
-        /// A cache holds all that the trace asks for.
+        /// A cache holds all that came into it.
         HoldsAll = "holds-all",
+        /// A read cache answered nothing.
+        WithoutHits = "without-hits",
         /// A cache that tells sequences from the rest has none to tell.
         WithoutSequences = "without-sequences",
         /// Schedulers for writes whose place is left open have none to decide on.

@@ -90,6 +90,8 @@ pub(super) struct Lines {
     contested: Sorted<Contested>,
     /// Pages that reads got from the write buffer.
     pub(super) lent: u64,
+    /// Lines that left for others so far.
+    let_go: u64,
     /// What the prefetcher wants; empty but while a read is dealt with.
     pub(super) wanted: Vec<Wanted>,
     /// What had to make room before anybody asked for it, of which the prefetcher does not know
@@ -116,6 +118,7 @@ impl Lines {
             whole_lines,
             contested: Sorted::default(),
             lent: 0,
+            let_go: 0,
             wanted: Vec::new(),
             unread: Vec::new(),
             counts: Counts::default(),
@@ -468,6 +471,11 @@ impl Lines {
         self.cache.audit();
     }
 
+    /// Whether something is there, and nothing had to leave for it so far.
+    pub(super) fn hold_all(&self) -> bool {
+        self.taken > 0 && self.let_go == 0
+    }
+
     /// Whether all of a track is in memory.
     #[cfg(test)]
     pub(super) fn is_there(&self, track: Track) -> bool {
@@ -577,6 +585,7 @@ impl Lines {
 
     /// A line has to make room: if nobody has asked for some of it, the prefetcher is to know.
     fn tell_unread(&mut self, line: Line) {
+        self.let_go += 1;
         let (slot, own) = self.shape.place(line);
         let held = &mut self.held[slot as usize];
         let unread = held.ahead & held.present;

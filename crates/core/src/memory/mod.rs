@@ -388,6 +388,11 @@ impl Memory {
             .tell(&mut |measure, number| told(counts::PREFETCH, measure, number));
     }
 
+    /// Whether its cache has something, and had room for all that came so far.
+    pub(crate) fn holds_all(&self) -> bool {
+        self.caches && self.lines.hold_all()
+    }
+
     /// What the write buffer keeps in NVRAM beside the bytes of its blocks; none if there is no
     /// buffer.
     pub(crate) fn nvram(&self) -> Option<&[u8]> {

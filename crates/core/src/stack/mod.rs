@@ -540,6 +540,13 @@ impl Stack {
         self.hazards.blocked_in_chunks()
     }
 
+    /// Whether its read cache has something, and had room for all that came so far: then no policy
+    /// has chosen anything.
+    pub fn cache_holds_all(&self) -> bool {
+        let memory = self.memory.as_ref();
+        memory.is_some_and(|memory| memory.holds_all())
+    }
+
     /// I/Os that run or wait on one drive.
     pub fn waiting_on(&self, drive: DriveId) -> usize {
         self.queues[drive.index()].outstanding()

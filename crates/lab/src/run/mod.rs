@@ -403,7 +403,7 @@ fn run(
     let lost = left_out(&run, workload.tally(), of_start, &at_end);
     let mut warnings = [warnings(&run, (count, load.depth), seen), lost.clone()].concat();
     let told = hold_beside(&mut run, &*workload, &stack);
-    let cached = of_caches((scenario, given), (&*blueprint, &stack), grid.trace)?;
+    let cached = of_caches((scenario, given), (&*blueprint, &stack))?;
     warnings.extend(told.into_iter().chain(unheard).chain(cached));
     Ok(Some(Finished {
         warnings,

@@ -213,6 +213,7 @@ pub(super) fn warnings(
     warnings.extend(never_full(&run.label, depth, count));
     warnings.extend(partial_chunks(run, &seen));
     warnings.extend(of_buffer(run));
+    warnings.extend(without_hits(run));
     warnings.extend(gave_up(run));
     warnings.extend(cut(run));
     warnings
@@ -523,7 +524,6 @@ fn lost(tally: Tally) -> Vec<Warning> {
 pub(super) fn of_caches(
     (scenario, given): (&Scenario, StackConfig),
     (blueprint, stack): (&dyn Blueprint, &Stack),
-    trace: Option<&LoadedTrace>,
 ) -> Result<impl Iterator<Item = Warning>, RunError> {
     let unknown = unknown_cache(&scenario.drive.name, blueprint, stack);
     // Its size as it was asked for, which may be a share.
@@ -531,7 +531,7 @@ pub(super) fn of_caches(
         parts: scenario.parts.clone(),
         ..given
     };
-    let all = holds_all(&asked, trace)?;
+    let all = holds_all(&asked, stack)?;
     Ok(unknown.into_iter().chain(all))
 }
 
@@ -566,23 +566,29 @@ fn of_buffer(run: &Run) -> Option<Warning> {
     Some(Warning::new(WarningKind::Buffer, text).of_run(&run.label))
 }
 
-/// That a read cache has room for all that the trace asks for, if it has.
-fn holds_all(
-    config: &StackConfig,
-    trace: Option<&LoadedTrace>,
-) -> Result<Option<Warning>, RunError> {
-    let (Some((name, cache)), Some(trace)) = (config.in_memory()?, trace) else {
+/// That a read cache answered nothing.
+fn without_hits(run: &Run) -> Option<Warning> {
+    let key = <dyn Cache as Kind>::CARD.key;
+    let count = |name: &str| run.measure(key, name).map(|count| count.value() as u64);
+    let hits = count("read_hits")?;
+    let others = count("read_misses")? + count("passed_reads")?;
+    let what = match others {
+        0 => "no read was made".to_owned(),
+        1 => "1 read was made, which did not find all of it there".to_owned(),
+        reads => format!("{reads} reads were made, none of which found all of it there"),
+    };
+    let text = format!("the read cache answered nothing while the run was measured: {what}");
+    (hits == 0).then(|| Warning::new(WarningKind::WithoutHits, text).of_run(&run.label))
+}
+
+/// That a read cache had room for all that came, if it had.
+fn holds_all(config: &StackConfig, stack: &Stack) -> Result<Option<Warning>, RunError> {
+    let Some((name, cache)) = config.in_memory()?.filter(|_| stack.cache_holds_all()) else {
         return Ok(None);
     };
-    let bytes = cache.line_bytes();
-    let footprint = trace.footprint(bytes)?;
-    if u64::from(cache.lines(&name, Some(footprint))?) < footprint {
-        return Ok(None);
-    }
     let text = format!(
-        "{name}: a cache of {} holds all {footprint} lines of {} KiB that the trace asks for: whatever the policy, each is missed once",
-        cache.size,
-        bytes >> 10
+        "{name}: a cache of {} holds all that came into it, and nothing had to leave: whatever the policy, it would do the same, and with more room, too",
+        cache.size
     );
     Ok(Some(Warning::new(WarningKind::HoldsAll, &text)))
 }
@@ -622,6 +628,32 @@ mod tests {
         assert_eq!(told([9, 7, 8, 1, 0]), None);
         assert_eq!(told([0, 0, 0, 0, 0]), None);
         assert_eq!(of_buffer(&Run::default()), None);
+    }
+
+    #[test]
+    fn a_cache_that_answers_no_read_is_told() {
+        let told = |numbers: [u64; 3]| {
+            let names = ["read_hits", "read_misses", "passed_reads"].map(str::to_owned);
+            let counts = names.into_iter().zip(numbers.map(Number::Count));
+            let measures = [("cache".to_owned(), counts.collect())].into();
+            let run = Run {
+                measures,
+                ..Run::default()
+            };
+            without_hits(&run).map(|warning| warning.text)
+        };
+        let says = |counts, words: &str| told(counts).is_some_and(|text| text.ends_with(words));
+        assert!(says([0, 0, 0], "no read was made"));
+        assert!(says(
+            [0, 1, 0],
+            "1 read was made, which did not find all of it there"
+        ));
+        assert!(says(
+            [0, 5, 2],
+            "7 reads were made, none of which found all of it there"
+        ));
+        assert_eq!(told([1, 5, 2]), None);
+        assert_eq!(without_hits(&Run::default()), None);
     }
 
     /// What says that there was no spare never stands beside one that was taken.
