@@ -470,8 +470,9 @@ pub(crate) struct RunArgs {
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
-    /// Schedulers to compare, comma-separated; short for --vary sched=...
-    /// [default: fcfs,look,mq-deadline,satf, unless the scenario or --vary says otherwise]
+    /// Schedulers to compare, comma-separated; short for --vary sched=... [default:
+    /// fcfs,look,mq-deadline,satf where no scenario file is given and nothing else is compared;
+    /// else that of the file, or fcfs]
     #[arg(long, value_name = "A,B,C")]
     pub(crate) sched: Option<String>,
     /// Vary a key over values, every combination with the other --vary: depth=1,8,64,
@@ -506,8 +507,9 @@ pub(crate) struct CapacityArgs {
     /// How far apart the settings are that are tried, in percent [default: 2%]
     #[arg(long, value_name = "PERCENT", allow_negative_numbers = true)]
     pub(crate) resolution: Option<String>,
-    /// Schedulers to hold against each other, comma-separated; short for --vary sched=...
-    /// [default: fcfs,look,mq-deadline,satf, unless the scenario or --vary says otherwise]
+    /// Schedulers to hold against each other, comma-separated; short for --vary sched=... [default:
+    /// fcfs,look,mq-deadline,satf where no scenario file is given and nothing else is compared;
+    /// else that of the file, or fcfs]
     #[arg(long, value_name = "A,B,C")]
     pub(crate) sched: Option<String>,
     /// Vary a key that answers over values, every combination with the other --vary: drive=a,b,

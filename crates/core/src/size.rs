@@ -18,7 +18,8 @@ const UNITS: [(&str, u64); 8] = [
 ];
 
 /// How a size is spelled.
-pub const ALLOWED: &str = "a number with its unit, as in 1%, 512MiB, 2GB or 1000lines; a share is above 0 % and 100 % at most";
+pub const ALLOWED: &str = "a number with its unit, as in 1%, 512MiB, 2GB or 1000lines; units are %, lines, kB, MB, GB, TB, KiB, MiB, GiB and TiB; a share is above 0 % and 100 % at \
+     most, and lines are whole and fewer than 10^15";
 
 /// The size of a cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,6 +89,7 @@ impl fmt::Display for Size {
         match self {
             Size::Percent(percent) => write!(f, "{percent}%"),
             Size::Bytes(count, unit) => write!(f, "{count}{unit}"),
+            Size::Lines(1) => write!(f, "1line"),
             Size::Lines(lines) => write!(f, "{lines}lines"),
         }
     }
@@ -110,6 +112,16 @@ mod tests {
         ] {
             let error = wrong.parse::<Size>().unwrap_err().to_string();
             assert!(error.contains("512MiB"), "{wrong}: {error}");
+            for (unit, _) in UNITS {
+                assert!(ALLOWED.contains(&format!(" {unit}")), "{unit}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_line_is_told_as_one() {
+        for (word, told) in [("1lines", "1line"), ("1line", "1line"), ("2line", "2lines")] {
+            assert_eq!(word.parse::<Size>().unwrap().to_string(), told);
         }
     }
 

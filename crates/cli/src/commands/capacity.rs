@@ -30,7 +30,11 @@ pub(crate) fn capacity(args: &CapacityArgs, control: &Arc<Control>) -> Result<()
             allowed,
         )));
     }
-    vary(&mut described, &args.vary, args.sched.as_deref())?;
+    vary(
+        &mut described,
+        &args.vary,
+        (&args.scenario, args.sched.as_deref()),
+    )?;
     let (how, points) = asked(args, &described)?;
     let (summary, html) = targets(args, &described, &points)?;
     let format = format(args)?;

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use nearslot_core::registry::ConfigError;
+use nearslot_core::contract::Cache;
+use nearslot_core::registry::{ConfigError, Kind};
 use nearslot_lab::default_drive;
 use nearslot_lab::grid::{self, Point, Vary};
 use nearslot_lab::inspect::Inspection;
@@ -45,7 +46,11 @@ pub(crate) fn run(args: &RunArgs, control: &Arc<Control>) -> Result<(), Failure>
 /// `nearslot compare`.
 pub(crate) fn compare(args: &CompareArgs, control: &Arc<Control>) -> Result<(), Failure> {
     let mut described = describe(&args.scenario, true)?;
-    vary(&mut described, &args.vary, args.sched.as_deref())?;
+    vary(
+        &mut described,
+        &args.vary,
+        (&args.scenario, args.sched.as_deref()),
+    )?;
     let grid = Grid {
         baseline: args.baseline.clone(),
         jobs: args.jobs,
@@ -58,10 +63,11 @@ pub(crate) fn compare(args: &CompareArgs, control: &Arc<Control>) -> Result<(), 
 pub(super) fn vary(
     described: &mut Described,
     words: &[String],
-    sched: Option<&str>,
+    (args, sched): (&ScenarioArgs, Option<&str>),
 ) -> Result<(), Failure> {
     let vary: Result<Vec<Vary>, _> = words.iter().map(|word| word.parse()).collect();
     let mut vary = vary.map_err(Failure::usage)?;
+    refuse_size(args.cache_size.as_deref(), &vary)?;
     for (key, values) in described.several.drain(..).rev() {
         let twice = vary.iter().find(|vary| vary.key == key);
         if let Some(twice) = twice {
@@ -83,11 +89,30 @@ pub(super) fn vary(
     }
     let bare = vary.is_empty() && described.file.is_none();
     if let Some(words) = sched.or(bare.then_some(SCHEDULERS_DEFAULT)) {
-        let word = format!("sched={words}");
-        vary.insert(0, word.parse().map_err(Failure::usage)?);
+        let allowed = "names of schedulers with a comma between two, and none of them empty";
+        let wrong = |_| Failure::usage(ConfigError::value("--sched", words, allowed));
+        vary.insert(0, format!("sched={words}").parse().map_err(wrong)?);
     }
     described.given.vary = vary;
     Ok(())
+}
+
+/// Refuses a size apart from caches that are varied, each of which would be another one without it.
+fn refuse_size(size: Option<&str>, vary: &[Vary]) -> Result<(), Failure> {
+    let caches = vary.iter().find(|vary| vary.key == <dyn Cache>::CARD.key);
+    let Some((size, caches)) = size.zip(caches) else {
+        return Ok(());
+    };
+    let allowed = format!(
+        "left out beside --vary {}={}: each of these says its own size, as in cache=lru:size=1GiB; or with --cache in place of --vary",
+        caches.key,
+        caches.values.join(",")
+    );
+    Err(Failure::usage(ConfigError::value(
+        "--cache-size",
+        size,
+        &allowed,
+    )))
 }
 
 /// What makes many runs of one scenario.

@@ -106,7 +106,7 @@ const REFUSED: &[(&[&str], &str)] = &[
             "--prefetch",
             "sarc:track_kib=32",
         ],
-        "sarc.track_kib = 32 (allowed: lru.line_kib at least",
+        "sarc.track_kib = 32 (allowed: 64 at least, which is lru.line_kib",
     ),
     (
         &["--cache", "lru:size=10lines", "--prefetch", "sarc"],
@@ -189,6 +189,7 @@ fn a_size_without_a_cache_and_a_cache_that_knows_the_future_are_refused() {
     for (words, expected) in [
         (&varied[..2], "--cache-size = 1MiB"),
         (&varied, "--cache-size = 1MiB"),
+        (&["--sched", ""], "--sched =  (allowed: names of schedulers"),
         (&["--cache", "optimal"], "cache = optimal"),
     ] {
         let mut all = vec!["compare", word(&path), "--drive", "null"];
@@ -198,6 +199,14 @@ fn a_size_without_a_cache_and_a_cache_that_knows_the_future_are_refused() {
         assert_eq!(output.status.code(), Some(2), "{told}");
         assert!(told.contains(expected), "{told}");
     }
+    // A size beside the cache of a file is one of that cache, and of none that takes its place.
+    let text = "cache = 'sarc:size=10%'\ndrive = 'null'\n[trace]\nfiles = ['trace.csv']\n";
+    let file = desk.file("cached.toml", text.replace("trace.csv", word(&path)));
+    let beside = ["--vary", "cache=lru,arc", "--cache-size", "1MiB"];
+    let output = nearslot(&[&["compare", word(&file)][..], &beside].concat());
+    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+    let expected = "--cache-size = 1MiB (allowed: left out beside --vary cache=lru,arc";
+    assert!(told(&output).contains(expected), "{}", told(&output));
 }
 
 /// The table has columns of what a cache and a write buffer count where a run has one, and the

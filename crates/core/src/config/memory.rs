@@ -236,7 +236,8 @@ impl StackConfig {
         };
         if track < known.line_pages {
             let key = format!("{prefetch}.track_kib");
-            let allowed = format!("{name}.line_kib at least");
+            let least = known.line_pages * PAGE_KIB;
+            let allowed = format!("{least} at least, which is {name}.line_kib");
             return Err(ConfigError::value(
                 &key,
                 &(track * PAGE_KIB).to_string(),

@@ -263,6 +263,23 @@ impl Knob {
         };
         fit.ok_or_else(|| self.allowed())
     }
+
+    /// A value that it does not allow, so written that it does not read like one that it does:
+    /// `4.0` is no whole number, and `"32"` is none at all.
+    fn refused(&self, value: &KnobValue) -> String {
+        match (&self.kind, value) {
+            (KnobKind::Integer { .. }, KnobValue::Number(number)) if number.fract() == 0.0 => {
+                format!("{number:?}")
+            }
+            (
+                KnobKind::Integer { .. } | KnobKind::Number { .. } | KnobKind::Flag { .. },
+                KnobValue::Text(word),
+            ) if !matches!(KnobValue::parse(word), KnobValue::Text(_)) => {
+                format!("{word:?}")
+            }
+            _ => value.to_string(),
+        }
+    }
 }
 
 /// A knob's value as given or as in effect.
@@ -351,7 +368,7 @@ impl Knobs {
                 None => knob.default_value(),
                 Some((key, value)) => knob.check(value).map_err(|allowed| {
                     let allowed = format!("{allowed}{}", of_several(value));
-                    ConfigError::value(&format!("{part}.{key}"), &value.to_string(), &allowed)
+                    ConfigError::value(&format!("{part}.{key}"), &knob.refused(value), &allowed)
                 })?,
             };
             Ok(Setting {
@@ -498,6 +515,21 @@ mod tests {
         let (knob, value) = found.expect("the weight");
         assert_eq!((knob.name, value), ("weight", &KnobValue::Number(0.5)));
         assert_eq!(knobs.first_given(CARD[..1].iter()).map(|_| ()), None);
+    }
+
+    #[test]
+    fn a_value_of_a_wrong_type_does_not_read_like_one_that_is_allowed() {
+        let told = |key: &str, value: KnobValue| {
+            let error = Knobs::check("p", CARD, &given(key, value)).unwrap_err();
+            error.to_string()
+        };
+        let is =
+            |told: String, value: &str| assert!(told.contains(&format!(" = {value} (")), "{told}");
+        is(told("batch", KnobValue::Number(4.0)), "4.0");
+        is(told("batch", KnobValue::Text("4".to_owned())), "\"4\"");
+        is(told("weight", KnobValue::Text("0.5".to_owned())), "\"0.5\"");
+        is(told("batch", KnobValue::Text("many".to_owned())), "many");
+        is(told("batch", KnobValue::Integer(65)), "65");
     }
 
     #[test]
