@@ -58,6 +58,14 @@ fn what_cannot_be_asked_is_refused() {
         (["--seed", "7"], 2, "--sample"),
         (["--format", "yaml"], 2, "table, json, csv, parquet"),
         (["-o", "page.html"], 2, "--html writes a page"),
+        (["-o", "table.bogus"], 2, "a name that ends in .txt, .json"),
+        (["--cache", "two_q:foo=3"], 2, "unknown knob of two_q `foo`"),
+        (
+            ["--size", "1kB"],
+            3,
+            "at least one line, which is 4096 bytes",
+        ),
+        (["--size", "10mb"], 2, "KiB, MiB, GiB and TiB"),
         (
             ["--sample", "1%"],
             3,
@@ -107,6 +115,13 @@ fn sizes_that_nobody_named_are_large_enough() {
     assert!(text.contains(" 10% "), "{text}");
     assert!(!text.contains(" 0.1% "), "{text}");
     assert!(text.contains("lru misses "), "{text}");
+    // Of few lines none of them is.
+    let trace = desk.file("few.csv", "time_us,lba,blocks,op\n0,0,8,R\n1,8,8,R\n");
+    let output = nearslot(&["hitrate", word(&trace), "--cache", "lru"]);
+    let told = told(&output);
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    let expected = "size = unset (allowed: set, to at least one line, which is 4096 bytes; the trace asks for 2 different ones; the sizes that are taken";
+    assert!(told.contains(expected), "{told}");
 }
 
 #[test]

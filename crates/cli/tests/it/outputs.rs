@@ -104,6 +104,7 @@ fn no_output_is_a_scenario_or_a_drive() {
     let trace = desk.path("trace.csv");
     for input in [&drive, &scenario, &trace] {
         let words = ["run", word(&scenario), "--output", word(input), "--force"];
+        let words = [&words[..], &["--format", "table"]].concat();
         refused(&desk, &words, &["--output", "which is read"]);
     }
     let vary = format!("drive=hp-c2247a,{}", word(&drive));
@@ -128,6 +129,7 @@ fn no_output_is_any_file_of_a_blktrace() {
     let other = desk.path("d.blktrace.1");
     std::fs::copy(&one, &other).expect("a copy");
     let words = ["run", word(&one), "--output", word(&other), "--force"];
+    let words = [&words[..], &["--format", "table"]].concat();
     refused(&desk, &words, &["--output", "which is read"]);
 }
 

@@ -18,9 +18,10 @@ use rayon::prelude::*;
 
 use super::asked::Flow;
 use super::recency::Recency;
-use super::{BATCH, Question, Size};
+use super::{BATCH, Question, Size, Unit};
 use crate::error::RunError;
 use crate::measure::standard_error;
+use crate::number::counted;
 use crate::sim::Control;
 
 /// Parts of a sample.
@@ -326,17 +327,16 @@ pub(super) fn asking(
         sizes.retain(|size| lines(size) >= least);
     }
     if let Some(size) = sizes.iter().find(|size| lines(size) < least) {
-        let different = match footprint {
-            Some(lines) => format!("; the trace asks for {lines} different ones"),
-            None => String::new(),
+        let allowed = allowed(question, footprint, least);
+        let error = match (question.leave_out, sizes.last()) {
+            (true, Some(last)) => {
+                let allowed = format!(
+                    "set, to {allowed}; the sizes that are taken where none is named, {size} to {last}, are less than that"
+                );
+                ConfigError::value("size", "unset", &allowed)
+            }
+            _ => ConfigError::value("size", &size.to_string(), &allowed),
         };
-        let allowed = match question.sample {
-            None => format!("at least one line{different}"),
-            Some(_) => format!(
-                "at least {least} lines, as only a sample of them is looked at{different}; a larger sample allows smaller ones"
-            ),
-        };
-        let error = ConfigError::value("size", &size.to_string(), &allowed);
         return Err(RunError::Unfit(error));
     }
     let of = |policy: &Policy<'_>| {
@@ -349,6 +349,29 @@ pub(super) fn asking(
         sizes.iter().map(one).collect::<Vec<_>>()
     };
     Ok(policies.iter().flat_map(of).collect())
+}
+
+/// Which sizes are large enough: of so many lines at least.
+fn allowed(question: &Question, footprint: Option<u64>, least: u64) -> String {
+    let different = footprint.map(|lines| counted(lines, "different one"));
+    match question.sample {
+        None => {
+            let line = match question.unit {
+                Unit::Request => String::new(),
+                unit => format!(", which is {} bytes", unit.bytes()),
+            };
+            let different = different.map(|lines| format!("; the trace asks for {lines}"));
+            format!("at least one line{line}{}", different.unwrap_or_default())
+        }
+        Some(_) => {
+            let different = different
+                .map(|lines| format!("; the trace asks for about {lines}, by this sample"));
+            format!(
+                "at least {least} lines, as only a sample of them is looked at{}; a larger sample allows smaller ones",
+                different.unwrap_or_default()
+            )
+        }
+    }
 }
 
 /// A cache with so much room beside all that is asked for does what a larger one does: it misses

@@ -24,7 +24,8 @@ use std::path::PathBuf;
 
 use nearslot_core::cache::KNOBS;
 use nearslot_core::config::PartConfig;
-use nearslot_core::registry::ConfigError;
+use nearslot_core::contract::Cache;
+use nearslot_core::registry::{ConfigError, Of};
 use nearslot_trace::OpenOptions;
 use serde::{Deserialize, Serialize};
 
@@ -266,6 +267,16 @@ fn refuse(question: &Question) -> Result<(), RunError> {
 fn refuse_settings(cache: &PartConfig) -> Result<(), ConfigError> {
     let mut knobs = cache.knobs.iter();
     let of_stack = |key: &str| KNOBS.iter().any(|knob| knob.name == key);
+    let card = Of::<dyn Cache>::KIND.find(&cache.name)?;
+    if let Some((key, value)) = knobs
+        .clone()
+        .find(|(key, _)| card.knobs.iter().all(|knob| knob.name != key))
+    {
+        let own = card.knobs.iter().map(|knob| knob.name);
+        let own: Vec<&str> = own.filter(|name| !of_stack(name)).collect();
+        let what = format!("knob of {}", card.name);
+        return Err(ConfigError::unknown(&what, key, &own).with_value(&value.to_string()));
+    }
     let Some((key, value)) = knobs.find(|(key, _)| of_stack(key)) else {
         return Ok(());
     };
@@ -432,7 +443,8 @@ fn holding_all(rows: &[Row], asking: &[Asking], footprint: u64) -> Vec<Warning> 
         Warning::new(
             WarningKind::HoldsAll,
             format!(
-                "a cache of {size} holds all {footprint} lines that the trace asks for: {who}, each is missed once"
+                "a cache of {size} holds all that the trace asks for, {}: {who}, each is missed once",
+                counted(footprint, "line")
             ),
         )
     };

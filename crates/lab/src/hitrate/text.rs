@@ -5,6 +5,7 @@ use std::fmt;
 use comfy_table::Table;
 
 use super::{HitRates, Row, Sampled, Unit, Which};
+use crate::number::counted;
 use crate::report::facts::{RULE, fact};
 
 impl fmt::Display for HitRates {
@@ -78,8 +79,16 @@ pub(super) fn facts(found: &HitRates) -> Vec<(&'static str, String)> {
         (
             "counted",
             format!(
-                "{which}: {} requests ask for {} lines, {} different ones",
-                found.requests, found.asked, found.footprint
+                "{which}: {} for {}, {}",
+                match found.requests {
+                    1 => "1 request asks".to_owned(),
+                    requests => format!("{requests} requests ask"),
+                },
+                counted(found.asked, "line"),
+                match found.footprint {
+                    1 => "1 of them different".to_owned(),
+                    lines => format!("{lines} different ones"),
+                }
             ),
         ),
     ];

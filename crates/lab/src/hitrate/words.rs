@@ -1,7 +1,7 @@
 //! What miss ratios say, in words.
 
 use super::{HitRates, Row};
-use crate::number::{self, list, some};
+use crate::number::{self, counted, list, some};
 
 /// How many sizes are told one by one at most.
 const EACH_MAX: usize = 3;
@@ -20,8 +20,8 @@ pub(super) fn headline(found: &HitRates) -> String {
         .collect();
     let Some(last) = telling.last() else {
         return format!(
-            "Every size holds all {} lines that the trace asks for: each is missed once, {} of all requests for lines.",
-            found.footprint,
+            "Every size holds all that the trace asks for, {}: each is missed once, {} of all requests for lines.",
+            counted(found.footprint, "line"),
             percent(found.footprint as f64 / found.asked as f64)
         );
     };
@@ -220,7 +220,7 @@ mod tests {
         );
         assert_eq!(
             said(&[("lru", "1GiB", 1_000, 0.1)], None),
-            "Every size holds all 1000 lines that the trace asks for: each is missed once, 10.0 % of all requests for lines."
+            "Every size holds all that the trace asks for, 1000 lines: each is missed once, 10.0 % of all requests for lines."
         );
     }
 

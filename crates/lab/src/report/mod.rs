@@ -82,10 +82,12 @@ impl Format {
 }
 
 impl Format {
-    /// The form of a summary: as it is called, else as the name of its file ends, else a table.
+    /// The form of a summary: as it is called, else as the name of its file ends; a table if that
+    /// has no ending.
     ///
     /// # Errors
-    /// There is no such form, this build leaves it out, or the file is called like a page.
+    /// There is no such form, this build leaves it out, or the name of the file ends as that of
+    /// none.
     pub fn told(word: Option<&str>, file: Option<&Path>) -> Result<Format, ReportError> {
         match Format::meant(word, file)? {
             Format::Parquet if cfg!(not(feature = "parquet")) => Err(ReportError::NoParquet),
@@ -98,11 +100,10 @@ impl Format {
             return word.parse();
         }
         let ending = file.and_then(|file| Some(file.extension()?.to_str()?.to_ascii_lowercase()));
+        let unknown = || ReportError::Ending(file.unwrap_or(Path::new("")).to_owned());
         match ending.as_deref() {
-            Some("html" | "htm") => {
-                Err(ReportError::Page(file.unwrap_or(Path::new("")).to_owned()))
-            }
-            Some(ending) => Ok(ending.parse().unwrap_or(Format::Table)),
+            Some("txt") => Ok(Format::Table),
+            Some(ending) => ending.parse().map_err(|_| unknown()),
             None => Ok(Format::Table),
         }
     }
@@ -132,12 +133,12 @@ pub enum ReportError {
         "this build of nearslot leaves Parquet out, which summaries, and rows of requests and commands, are written in; `make build` makes one that has it"
     )]
     NoParquet,
-    /// The summary is to go into a file that is called like a page.
+    /// The summary is to go into a file whose name ends as that of no form of it, such as a page.
     #[error(
         "--output = {} (allowed: a name that ends in .txt, .json, .csv or .parquet, or any with --format; --html writes a page)",
         .0.display()
     )]
-    Page(PathBuf),
+    Ending(PathBuf),
     /// A result that is infinite or not a number; JSON has no word for it.
     #[error("{key} of run {label:?} is {value}, which is not a finite number")]
     NotFinite {
