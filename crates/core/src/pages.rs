@@ -166,7 +166,7 @@ pub static BUFFER_MEASURES: &[Measure] = &[
     Measure::count(
         "overwritten_pages",
         "pages",
-        "pages of these that were there already, so that the drives are spared a write",
+        "pages of these that were there already, so that the drives are spared a write, unless the older one is on its way to them",
     ),
     Measure::count(
         "read_pages",

@@ -41,7 +41,7 @@ enum Lead<'a> {
     /// The one with the lowest mean failed a clearly greater share of its requests than the other,
     /// which keeps up too.
     Fails(&'a Rank, &'a Rank),
-    /// None keeps up, and the queue grew under the first.
+    /// No choice keeps up, and the queue grew under the first.
     Overloaded,
     /// The first failed many of its requests, as did all others that served no wrong block.
     AllFail,

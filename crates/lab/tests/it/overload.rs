@@ -127,7 +127,7 @@ fn under_overload_there_is_growth_and_no_interval() {
             );
         }
         assert!(
-            results.verdict.headline.starts_with("None keeps up"),
+            results.verdict.headline.starts_with("No choice keeps up"),
             "{}",
             results.verdict.headline
         );
@@ -506,7 +506,7 @@ fn a_queue_that_grows_only_once_a_fault_has_begun_is_told() {
         );
     }
     let headline = &slow.verdict.headline;
-    assert!(headline.starts_with("None keeps up"), "{headline}");
+    assert!(headline.starts_with("No choice keeps up"), "{headline}");
     let healthy = results("injected:slow_factor=2:slow_from_s=150:slow_share=0.1");
     for run in &healthy.runs {
         assert_eq!(run.queue_growth_rps, None, "{}", run.label);

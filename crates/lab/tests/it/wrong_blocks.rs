@@ -31,7 +31,7 @@ fn a_drive_that_serves_rot_does_not_win_over_one_that_refuses_it() {
     let headline = &results.verdict.headline;
     assert!(
         headline.starts_with(
-            "None wins: drive.protection=off served wrong blocks, and drive.protection=on failed"
+            "No choice wins: drive.protection=off served wrong blocks, and drive.protection=on failed"
         ),
         "{headline}"
     );

@@ -38,13 +38,13 @@ fn a_choice_that_fails_clearly_more_requests_does_not_win() {
         judged(&runs, &keys, Some("sched=fcfs")).headline
     };
     let told = failed([0, 90, 2]);
-    let expected = "None wins: satf failed 0.900 % of its measured requests, fcfs 0.000 %; of those that were answered it has the lowest mean, \
+    let expected = "No choice wins: satf failed 0.900 % of its measured requests, fcfs 0.000 %; of those that were answered it has the lowest mean, \
                     5.000 ms against 10.00.";
     assert!(told.starts_with(expected), "{told}");
     // Of ten thousand requests, four and ten may be of one chance; four and twelve are hardly.
     assert!(failed([4, 10, 10]).starts_with("satf wins"));
     assert!(failed([90, 90, 90]).starts_with("satf wins"));
-    assert!(failed([4, 13, 13]).starts_with("None wins"));
+    assert!(failed([4, 13, 13]).starts_with("No choice wins"));
 
     let mut runs = Vec::new();
     for depth in ["1", "8"] {
@@ -139,7 +139,7 @@ fn an_overloaded_choice_is_told_once_beside_those_that_failed() {
     // That the queue of one that failed many does not grow is no wonder.
     let verdict = of_failing([0, 910, 900], true);
     assert_eq!(ranked(&verdict), [(1, "fcfs"), (2, "look"), (3, "satf")]);
-    let told = "None wins: the queue grows by 100.0 requests a second under fcfs; all others failed more than 1 % of their measured requests; \
+    let told = "No choice wins: the queue grows by 100.0 requests a second under fcfs; all others failed more than 1 % of their measured requests; \
                 response times tell how long the load is.";
     assert_eq!(verdict.headline, told);
 }
@@ -155,7 +155,7 @@ fn choices_that_all_failed_many_are_in_the_order_of_how_many() {
             assert_eq!(told, (Word::Failed, None, None));
         }
     }
-    let told = "None wins: each failed more than 1 % of its measured requests, from 11.00 % (fcfs) to 90.00 % (look); those that were \
+    let told = "No choice wins: each failed more than 1 % of its measured requests, from 11.00 % (fcfs) to 90.00 % (look); those that were \
                 answered are not compared.";
     assert_eq!(verdict.headline, told);
     assert_eq!(verdict.details.len(), 0);
@@ -163,7 +163,7 @@ fn choices_that_all_failed_many_are_in_the_order_of_how_many() {
     let verdict = of_failing([110, 110, 20], true);
     assert_eq!(ranked(&verdict), [(1, "look"), (2, "fcfs"), (2, "satf")]);
     let verdict = of_failing([110, 110, 110], false);
-    let told = "None wins: each failed 11.00 % of its measured requests; those that were answered are not compared.";
+    let told = "No choice wins: each failed 11.00 % of its measured requests; those that were answered are not compared.";
     assert_eq!(verdict.headline, told);
 }
 
@@ -331,7 +331,7 @@ fn a_choice_that_served_wrong_blocks_is_behind_all_that_served_none() {
     // Also behind one that failed nearly all.
     let verdict = of_wrong([990, 0, 0], [0, 7, 5]);
     assert_eq!(ranked(&verdict), [(1, "fcfs"), (2, "look"), (3, "satf")]);
-    let told = "None wins: look and satf served wrong blocks, and fcfs failed 99.00 % of its measured requests; those that were \
+    let told = "No choice wins: look and satf served wrong blocks, and fcfs failed 99.00 % of its measured requests; those that were \
                 answered are not compared. 2 of 3 runs served wrong blocks: sched=look  served 5 wrong blocks, \
                 sched=satf  7.";
     assert_eq!(verdict.headline, told);
@@ -400,7 +400,7 @@ fn flushes_that_failed_count_as_requests() {
     assert_eq!(many.headline, told);
     let some = of_flushes(0, 40);
     assert_eq!(ranks(&some), both);
-    let told = "None wins: satf failed 1.000 % of its measured requests, fcfs 0.000 %; of those that were answered it has the lowest mean, 5.000 \
+    let told = "No choice wins: satf failed 1.000 % of its measured requests, fcfs 0.000 %; of those that were answered it has the lowest mean, 5.000 \
                 ms against 10.00. Flushes failed in 1 of 2 runs, most in sched=satf  (40 of 200 that were measured).";
     assert_eq!(some.headline, told);
     // 1 % and a little of the reads and writes, and less than that of all.
@@ -423,7 +423,7 @@ fn choices_that_failed_many_flushes_are_in_the_order_of_all_that_failed() {
     }
     let verdict = judged(&runs, &keys, None);
     assert_eq!(ranked(&verdict), [(1, "fcfs"), (2, "satf")]);
-    let told = "None wins: each failed more than 1 % of its measured requests, from 2.250 % (fcfs) to 4.750 % (satf); those that were answered \
+    let told = "No choice wins: each failed more than 1 % of its measured requests, from 2.250 % (fcfs) to 4.750 % (satf); those that were answered \
                 are not compared. Flushes failed in 2 of 2 runs, most in sched=satf  (190 of 200 that were measured).";
     assert_eq!(verdict.headline, told);
     let alone = judged(&runs[1..], &keys, None).headline;

@@ -207,7 +207,7 @@ fn under_a_growing_queue_no_mean_is_compared() {
     assert_eq!(verdict.headline, told);
     runs[2].0.queue_growth_rps = Some(100.0);
     let none = judged(&runs, &varied, Some("sched=fcfs"));
-    let told = "None keeps up: the queue grows by 100.0 requests a second under satf and by 812.0 under fcfs; response \
+    let told = "No choice keeps up: the queue grows by 100.0 requests a second under satf and by 812.0 under fcfs; response \
                 times tell how long the load is.";
     assert_eq!(none.headline, told);
     let alone = judged(&runs[..1], &[], None).headline;

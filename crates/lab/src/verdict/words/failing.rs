@@ -128,7 +128,7 @@ impl Names<'_> {
     /// That the first of a load does not win, since it failed more requests than another one.
     pub(super) fn fails(&self, best: &Rank, other: &Rank) -> String {
         format!(
-            "None wins: {} failed {} % of its measured requests, {} {} %; of those that were answered it has the lowest mean, {} \
+            "No choice wins: {} failed {} % of its measured requests, {} {} %; of those that were answered it has the lowest mean, {} \
              ms against {}.",
             self.choice(best),
             self.failed_percent(best),
@@ -164,7 +164,7 @@ impl Names<'_> {
             ),
         };
         format!(
-            "None wins: {wrong}{who} failed {share}; those that were answered are not compared."
+            "No choice wins: {wrong}{who} failed {share}; those that were answered are not compared."
         )
     }
 
@@ -181,8 +181,8 @@ impl Names<'_> {
         let others = found(ranking, DO)[1..].join(", or ");
         // Whether those that failed would keep up if they answered all, their queue does not tell.
         let (none, others) = match others.as_str() {
-            "" => ("None keeps up", others),
-            _ => ("None wins", format!("; all others {others}")),
+            "" => ("No choice keeps up", others),
+            _ => ("No choice wins", format!("; all others {others}")),
         };
         format!(
             "{none}: the queue grows by {} requests a second under {}{and}{others}; response times tell how long the load is.",
