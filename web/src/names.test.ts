@@ -12,10 +12,21 @@ test("long names are cut where they still differ", () => {
   const shown = short(names);
   expect(new Set(shown).size).toBe(2);
   for (const name of shown) expect(name.length).toBeLessThanOrEqual(28);
-  expect(short(["sched=fcfs drive.queue_depth=1", "sched=satf drive.queue_depth=32"])).toEqual([
-    "sched=fcfs\u2026ive.queue_depth=1",
-    "sched=satf\u2026ve.queue_depth=32",
+  expect(short(["sched=fcfs drive.queue_depth_at_most=1", "sched=satf drive.queue_depth_at_most=32"])).toEqual([
+    "fcfs drive\u2026e_depth_at_most=1",
+    "satf drive\u2026_depth_at_most=32",
   ]);
+});
+
+test("keys go before anything is cut, where the values tell what they are of", () => {
+  expect(short(["sched=fcfs drive.queue_depth=1", "sched=satf drive.queue_depth=32"])).toEqual(["fcfs drive.queue_depth=1", "satf drive.queue_depth=32"]);
+  const buffers = ["cache=none buffer=none", "cache=none buffer=lrw:size=4MiB", "cache=lru:size=10% buffer=none", "cache=lru:size=10% buffer=lrw:size=4MiB"];
+  expect(short(buffers)).toEqual(["cache=none buffer=none", "cache=none lrw:size=4MiB", "lru:size=10% buffer=none", "lru:size=10% lrw:size=4MiB"]);
+  // Names that would be alike keep their keys.
+  const crossed = [`sched=look cache=${"x".repeat(20)}`, `place=look cache=${"x".repeat(20)}`];
+  expect(new Set(short(crossed)).size).toBe(2);
+  // Short ones are told in full.
+  expect(short(["cache=none", "cache=lru"])).toEqual(["cache=none", "cache=lru"]);
 });
 
 test("names that would be cut alike stay whole", () => {

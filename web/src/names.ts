@@ -1,5 +1,6 @@
 // Names of choices in their room. Most are broken into lines (Label.svelte). In a chart there is one line for each: what all of them
-// share is left out, and a long name is cut in the middle, so that names which differ at their end still differ.
+// share is left out, as are, where some names are too long, the keys of settings whose values tell them. A name that is long even so is cut in the
+// middle, so that names which differ at their end still differ.
 
 /** Longest name that is shown whole. */
 const LENGTH_MAX = 28;
@@ -23,8 +24,16 @@ export function short(names: readonly string[], most = LENGTH_MAX): string[] {
   const settings = names.map((name) => name.split(" "));
   const shared = new Set(names.length < 2 ? [] : settings[0]!.filter((one) => settings.every((all) => all.includes(one))));
   const own = settings.map((all, index) => all.filter((one) => !shared.has(one)).join(" ") || names[index]!);
-  const cut = own.map((name) => middle(name, most));
+  const bare = own.some((name) => name.length > most) ? withoutKeys(own) : own;
+  const cut = bare.map((name) => middle(name, most));
   return cut.map((name, index) => (cut.indexOf(name) === cut.lastIndexOf(name) ? name : own[index]!));
+}
+
+/** The same without the keys of settings whose values say what they are of, as names of parts do and numbers do not; as they are if that makes two alike. */
+function withoutKeys(names: readonly string[]): readonly string[] {
+  const bare = (one: string) => one.replace(/^[^=:]*=(?=[a-z])(?!(?:none|true|false|never|all|auto)$)/, "");
+  const told = names.map((name) => name.split(" ").map(bare).join(" "));
+  return new Set(told).size === new Set(names).size ? told : names;
 }
 
 function middle(name: string, most: number): string {

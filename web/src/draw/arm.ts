@@ -71,6 +71,21 @@ function isWithoutArm(series: Series, index: number): boolean {
   return series.arm_seek_ms[index] === 0 && series.arm_rotation_ms[index] === 0 && series.arm_transfer_ms[index] === 0;
 }
 
+/** What commands that moved the arm were, of all drives. */
+export function withArm(runs: readonly Run[]): Set<Kind> {
+  const found = new Set<Kind>();
+  for (const { series } of runs) {
+    series?.arm_s.forEach((_, index) => {
+      if (!isWithoutArm(series, index)) found.add(kindOf(series, index));
+    });
+  }
+  return found;
+}
+
+function kindOf(series: Series, index: number): Kind {
+  return !series.arm_write[index] ? "read" : series.arm_open[index] ? "eager" : "write";
+}
+
 /** Commands of all drives that were answered without the arm, by what they are. */
 export function withoutArm(runs: readonly Run[]): { reads: number; writes: number } {
   const found = { reads: 0, writes: 0 };
@@ -106,7 +121,7 @@ export function way(series: Series, drive: number): Way {
     taken ||= isCached && series.arm_write[index]!;
     found.follows.push(!taken);
     left = isCached ? (left ?? series.arm_from[index]!) : null;
-    found.kind.push(!series.arm_write[index] ? "read" : series.arm_open[index] ? "eager" : "write");
+    found.kind.push(kindOf(series, index));
   });
   return found;
 }

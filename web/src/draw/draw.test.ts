@@ -4,22 +4,35 @@ import type uPlot from "uplot";
 import { describe, expect, test } from "vitest";
 
 import { type FreeSpace, parse, type Payload, type Run } from "../wire";
-import { anyWay, busiest, drives, longest, named, pace, scene as armScene, used, way, withoutArm } from "./arm";
+import { anyWay, busiest, drives, longest, named, pace, scene as armScene, used, way, withArm, withoutArm } from "./arm";
 import { apart, logLabels, logSplits, timeSteps } from "./chart";
 import { outline, scene as distributionScene } from "./distribution";
 import { closest, ends, extents } from "./figure";
 import { scene as heatScene, most, requests, strength } from "./heat";
 import { endOf, intervals, rates, wholeTime } from "./intervals";
-import { steps } from "./marks";
+import { outline as outlineOf, steps } from "./marks";
 import { decades } from "./octaves";
 import { aboveAxis, QUANTITIES, reach } from "./overtime";
 import { deepest } from "./queue";
 import { range, shade, value } from "./space";
-import { crosses, scene as tradeoffScene } from "./tradeoff";
+import { away, crosses, scene as tradeoffScene } from "./tradeoff";
 
 const read = (name: string) => parse(readFileSync(new URL(`../../fixtures/${name}.json`, import.meta.url), "utf8"));
 const runs: Run[] = (read("results") as { report: Payload }).report.results.runs;
 const [linear, eager] = [runs[2]!, runs[4]!];
+
+test("a legend has marks for what there is", () => {
+  const kinds = (run: Run) => [...withArm([run])].sort();
+  expect(kinds(linear)).toEqual(["read", "write"]);
+  expect(kinds(eager)).toContain("eager");
+  const reads = { ...linear, series: { ...linear.series!, arm_write: linear.series!.arm_write.map(() => false) } };
+  expect(kinds(reads)).toEqual(["read"]);
+  const shapes = ["circle", "ring", "square", "triangle", "diamond", "star", "cross", "plus"] as const;
+  const paths = shapes.map((shape) => outlineOf(shape, 4));
+  expect(new Set(paths.map(({ path }) => path)).size).toBe(shapes.length - 1);
+  for (const { path } of paths) expect(path).toMatch(/^M[-0-9. ]+[LAh][-0-9. MLAhvZ]+$/);
+  expect(shapes.filter((_, index) => paths[index]!.open)).toEqual(["ring", "cross", "plus"]);
+});
 
 describe("the course over time", () => {
   const look = { ink: "#000000", dash: [], shape: "circle" } as const;
@@ -61,14 +74,14 @@ describe("a label of throughput against latency", () => {
     const look = { ink: "#000", dash: [], shape: "circle" as const };
     /** Where labels stand on a chart of 200 by 200 pixels, each 60 wide and 16 high. */
     const written = (traces: Parameters<typeof tradeoffScene>[0]) => {
-      const found: [number, number][] = [];
+      const found: [string, number, number][] = [];
       const nothing = () => {};
-      const ctx = new Proxy({}, { get: (_, key) => (key === "measureText" ? () => ({ width: 60 }) : key === "fillText" ? (_name: string, x: number, y: number) => found.push([x, y]) : nothing), set: () => true });
+      const ctx = new Proxy({}, { get: (_, key) => (key === "measureText" ? () => ({ width: 60 }) : key === "fillText" ? (name: string, x: number, y: number) => found.push([name, x, y]) : nothing), set: () => true });
       const pen = { ctx, x: (value: number) => value, y: (value: number) => 200 - value, scale: 1, seen: [0, 200], left: 0, right: 200, top: 0, bottom: 200 };
       // Points need a browser: there are none here.
       Object.assign(globalThis, { Path2D: class { arc() {} } });
       tradeoffScene(traces, traces.flatMap(({ runs }) => runs), "", "").draw(pen as unknown as Parameters<ReturnType<typeof tradeoffScene>["draw"]>[0]);
-      return found.map(([x, y]) => ({ left: x, right: x + 60, top: y - 8, bottom: y + 8 }));
+      return found.map(([name, x, y]) => ({ name, left: x, right: x + 60, top: y - 8, bottom: y + 8 }));
     };
     // Neither right nor left of the first point is room, above and below it is its interval.
     const labels = written([{ name: "alone", look, runs: [run(30, 100, [60, 140])] }, { name: "wall", look, runs: [run(90, 30, [20, 180])] }]);
@@ -76,6 +89,15 @@ describe("a label of throughput against latency", () => {
     for (const label of labels) {
       expect(crosses(label, [30, 60], [30, 140])).toBe(false);
       expect(crosses(label, [90, 20], [90, 180])).toBe(false);
+    }
+    // Of points one above the other each name stands beside its own, or nowhere.
+    const means = { first: 100, second: 112, third: 118, fourth: 40 };
+    const column = written(Object.entries(means).map(([name, mean]) => ({ name, look, runs: [run(100, mean, null)] })));
+    expect(column.map(({ name }) => name)).toContain("fourth");
+    expect(column.length).toBeLessThan(4);
+    for (const label of column) {
+      const near = Object.entries(means).sort(([, one], [, other]) => away(label, [100, 200 - one]) - away(label, [100, 200 - other]));
+      expect(near[0]![0]).toBe(label.name);
     }
     // The line comes from the left, and there is no room to the right.
     const [joined] = written([{ name: "joined", look, runs: [run(20, 100, null), run(180, 100, null)] }]);

@@ -91,8 +91,11 @@ export function steps(pen: Pen, starts: readonly number[], end: number, values: 
   ctx.setLineDash([]);
 }
 
-/** Outlines of the shapes around the origin, radius 1. */
-const OUTLINES: Record<Look["shape"], (path: Path2D, r: number) => void> = {
+/** What an outline is made of: a canvas has it, and the words of an SVG. */
+type Sketch = Pick<Path2D, "moveTo" | "lineTo" | "arc" | "rect" | "closePath">;
+
+/** Outlines of the shapes around the origin. */
+const OUTLINES: Record<Look["shape"], (path: Sketch, r: number) => void> = {
   circle: (path, r) => path.arc(0, 0, r, 0, 2 * Math.PI),
   ring: (path, r) => path.arc(0, 0, r, 0, 2 * Math.PI),
   square: (path, r) => path.rect(-0.85 * r, -0.85 * r, 1.7 * r, 1.7 * r),
@@ -103,7 +106,7 @@ const OUTLINES: Record<Look["shape"], (path: Path2D, r: number) => void> = {
   plus: (path, r) => strokes(path, r, 0),
 };
 
-function polygon(path: Path2D, corners: number, r: number, inner = 1): void {
+function polygon(path: Sketch, corners: number, r: number, inner = 1): void {
   for (let corner = 0; corner < corners; corner++) {
     const angle = -Math.PI / 2 + (2 * Math.PI * corner) / corners;
     const radius = corner % 2 === 1 ? r * inner : r;
@@ -114,11 +117,34 @@ function polygon(path: Path2D, corners: number, r: number, inner = 1): void {
   path.closePath();
 }
 
-function strokes(path: Path2D, r: number, turn: number): void {
+function strokes(path: Sketch, r: number, turn: number): void {
   for (const angle of [turn, turn + Math.PI / 2]) {
     path.moveTo(-r * Math.cos(angle), -r * Math.sin(angle));
     path.lineTo(r * Math.cos(angle), r * Math.sin(angle));
   }
+}
+
+/** Shapes that are lines alone. */
+function isOpen(shape: Look["shape"]): boolean {
+  return shape === "cross" || shape === "plus" || shape === "ring";
+}
+
+/** A shape as the path of an SVG around the origin, and whether it is lines alone. */
+export function outline(shape: Look["shape"], radius: number): { path: string; open: boolean } {
+  const words: string[] = [];
+  const at = (x: number, y: number) => `${+x.toFixed(2)} ${+y.toFixed(2)}`;
+  OUTLINES[shape](
+    {
+      moveTo: (x, y) => words.push(`M${at(x, y)}`),
+      lineTo: (x, y) => words.push(`L${at(x, y)}`),
+      // Only whole circles are drawn.
+      arc: (x, y, r) => words.push(`M${at(x + r, y)}A${at(r, r)} 0 1 1 ${at(x - r, y)}A${at(r, r)} 0 1 1 ${at(x + r, y)}Z`),
+      rect: (x, y, width, height) => words.push(`M${at(x, y)}h${+width.toFixed(2)}v${+height.toFixed(2)}h${+(-width).toFixed(2)}Z`),
+      closePath: () => words.push("Z"),
+    },
+    radius,
+  );
+  return { path: words.join(""), open: isOpen(shape) };
 }
 
 /** A point in a run's shape and ink. */
@@ -128,7 +154,7 @@ export function point(pen: Pen, x: number, y: number, look: Look, radius: number
   OUTLINES[look.shape](path, radius * scale);
   ctx.save();
   ctx.translate(x, y);
-  const open = look.shape === "cross" || look.shape === "plus" || look.shape === "ring";
+  const open = isOpen(look.shape);
   ctx.lineWidth = (open ? 4.5 : 2.5) * scale;
   ctx.strokeStyle = ground;
   ctx.stroke(path);

@@ -1,5 +1,5 @@
 // Throughput against latency: one point a run, with the interval of its mean. The runs of a choice are joined by a line, which has
-// its name at its end, where there is room.
+// its name at its end, where there is room and no other point is as near. The others are known by their marks, which the legend has.
 
 import { duration, quantity, tick, timeTick } from "../format";
 import type { Look } from "../view.svelte";
@@ -101,7 +101,8 @@ function whisker(pen: Pen, { run, look }: Spot): void {
 
 /**
  * Labels go right of their point, or left, above or below it or its interval, or to one of the corners between; neither on points, lines or
- * intervals nor on each other. Where all of this is taken, the read-out has to do.
+ * intervals nor on each other, nor where another point is as near, whose label it would seem to be. Where all of this is taken, the legend and
+ * the read-out have to do.
  */
 function labels(pen: Pen, traces: readonly Trace[], spots: readonly Spot[], ground: string, ink: string): void {
   const { ctx, scale } = pen;
@@ -132,7 +133,11 @@ function labels(pen: Pen, traces: readonly Trace[], spots: readonly Spot[], grou
       [left, y + 2 * gap],
     ] as const;
     const boxes = places.map(([left, middle]) => ({ left, right: left + width, top: middle - half, bottom: middle + half }));
-    const free = boxes.find((box) => fits(pen, box) && !taken.some((other) => overlap(box, other)) && !lines.some(([from, to]) => crosses(box, from, to)));
+    const own = place(pen, run);
+    const others = spots.filter((spot) => spot.run !== run).map((spot) => place(pen, spot.run));
+    const isOwn = (box: Box) => others.every((other) => away(box, other) > NEARER * away(box, own));
+    const isFree = (box: Box) => !taken.some((other) => overlap(box, other)) && !lines.some(([from, to]) => crosses(box, from, to));
+    const free = boxes.find((box) => fits(pen, box) && isFree(box) && isOwn(box));
     if (free === undefined) continue;
     taken.push(free);
     ctx.lineWidth = 3 * scale;
@@ -144,7 +149,16 @@ function labels(pen: Pen, traces: readonly Trace[], spots: readonly Spot[], grou
   ctx.restore();
 }
 
+/** So many times as far as the own point of a label is every other one, at least: it would seem to be the name of that. */
+const NEARER = 1.25;
+
 type Place = readonly [x: number, y: number];
+
+/** How far a point is from the end of a label's line of letters that is nearest to it. */
+export function away({ left, right, top, bottom }: Box, [x, y]: Place): number {
+  const across = Math.max(left - x, x - right, 0);
+  return Math.hypot(across, y - (top + bottom) / 2);
+}
 
 function place(pen: Pen, run: Run): Place {
   return [pen.x(run.throughput_rps), pen.y(run.response_ms.mean)];
