@@ -272,6 +272,19 @@ class Stretch:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Gone:
+    """A drive that is gone from an instant on.
+
+    Attributes:
+        drive: Which.
+        at_s: Seconds since the start of the measured part; below 0 if it went before.
+    """
+
+    drive: int
+    at_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class StartUp:
     """A start-up of an application of a host, in seconds since the start of the measured part.
 
@@ -322,6 +335,7 @@ class Series:
         stretch: What these commands come to; None if there are none.
         free: Free slots over time, for the first few drives that a placement keeps a map of.
         startups: When a host started applications, the first 64 times.
+        gone: Drives that went before the run ended.
     """
 
     cdf_ms: list[float]
@@ -348,6 +362,7 @@ class Series:
     stretch: Stretch | None
     free: list[FreeSpace]
     startups: list[StartUp] = field(default_factory=list)
+    gone: list[Gone] = field(default_factory=list)
 
     def __repr__(self) -> str:
         """In one line."""

@@ -54,7 +54,11 @@ describe("the sample that Rust wrote", () => {
       lost: run.lost ?? undefined,
       processes: run.processes.length > 0 ? run.processes : undefined,
       applications: run.applications.length > 0 ? run.applications : undefined,
-      series: run.series && { ...run.series, startups: run.series.startups.length > 0 ? run.series.startups : undefined },
+      series: run.series && {
+        ...run.series,
+        startups: run.series.startups.length > 0 ? run.series.startups : undefined,
+        gone: run.series.gone.length > 0 ? run.series.gone : undefined,
+      },
     }));
     expect({ ...rest, seed: Number(seed), runs: plain }).toEqual(raw);
   });

@@ -99,6 +99,9 @@ const freeSpace = object({
 /** A start-up of an application, in seconds since the start of the measured part. */
 const startUp = object({ began_s: number, up_s: nullable(number) });
 
+/** A drive that is gone from an instant on, in seconds since the start of the measured part. */
+const gone = object({ drive: count, at_s: number });
+
 const anySeries = object({
   cdf_ms: list(number),
   cdf_share: list(number),
@@ -124,11 +127,12 @@ const anySeries = object({
   stretch: nullable(stretch),
   free: list(freeSpace),
   startups: list(startUp),
+  gone: list(gone),
 });
 
-/** Series whose lists that belong together are equally long; start-ups are left out where there are none. */
+/** Series whose lists that belong together are equally long; start-ups, and drives that went, are left out where there are none. */
 const series: Parser<Parsed<typeof anySeries>> = (value, path) => {
-  const lists = anySeries(isObject(value) ? { startups: [], ...value } : value, path);
+  const lists = anySeries(isObject(value) ? { startups: [], gone: [], ...value } : value, path);
   const groups = [
     [lists.cdf_ms, lists.cdf_share],
     [lists.traced_cdf_ms, lists.traced_cdf_share],

@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
 import { changed, inBrowser, inked, open, pixelsIn, pixelsOf, READ, report, settle, WRITE } from "./browser";
-import { written } from "./labels";
+import { touching, written } from "./labels";
 
 inBrowser();
 
@@ -236,6 +236,25 @@ describe("service times", () => {
     expect(await page.locator("#breakdown tbody tr").first().innerText()).toContain("< 0.001");
     await page.context().close();
   });
+});
+
+test("a drive that went is marked over time and over free space", async () => {
+  const file = changed("sample", ({ results }) => {
+    const gone = [{ drive: 1, at_s: 0.5 }, { drive: 0, at_s: -0.5 }];
+    for (const run of results.runs) Object.assign(run.series!, { gone });
+  });
+  const { page, trouble } = await open(file);
+  for (const chart of ["#time .plot canvas", "#space .plot canvas"]) {
+    const words = await written(page, chart);
+    expect(words).toContain("drive 1 gone");
+    expect(words).toContain("drive 0 gone before");
+  }
+  expect(await touching(page)).toEqual([]);
+  expect(trouble).toEqual([]);
+  await page.context().close();
+  const usual = await open(report("sample"));
+  expect((await written(usual.page, "#time .plot canvas")).join(" ")).not.toContain("gone");
+  await usual.page.context().close();
 });
 
 describe("the map of free space", () => {

@@ -692,6 +692,18 @@ pub struct Series {
     /// When a host started applications, the first 64 times; left out where it started none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub startups: Vec<StartUp>,
+    /// Drives that went before the run ended; left out where none did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<Gone>,
+}
+
+/// A drive that is gone from an instant on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gone {
+    /// Which.
+    pub drive: u16,
+    /// Seconds since the start of the measured part; below 0 if it went before.
+    pub at_s: f64,
 }
 
 /// A start-up of an application of a host, in seconds since the start of the measured part.

@@ -10,7 +10,7 @@ import { outline, scene as distributionScene } from "./distribution";
 import { closest, ends, extents } from "./figure";
 import { scene as heatScene, most, requests, strength } from "./heat";
 import { endOf, intervals, rates, wholeTime } from "./intervals";
-import { outline as outlineOf, steps } from "./marks";
+import { outline as outlineOf, steps, wentIn } from "./marks";
 import { decades } from "./octaves";
 import { aboveAxis, QUANTITIES, reach } from "./overtime";
 import { deepest } from "./queue";
@@ -20,6 +20,22 @@ import { away, crosses, scene as tradeoffScene } from "./tradeoff";
 const read = (name: string) => parse(readFileSync(new URL(`../../fixtures/${name}.json`, import.meta.url), "utf8"));
 const runs: Run[] = (read("results") as { report: Payload }).report.results.runs;
 const [linear, eager] = [runs[2]!, runs[4]!];
+
+describe("drives that went", () => {
+  const look = (ink: string) => ({ ink, dash: [], shape: "circle" as const });
+  const line = (ink: string, gone: { drive: number; at_s: number }[]) => ({ run: { ...linear, series: { ...linear.series!, gone } }, look: look(ink) });
+  const [first, second] = [{ drive: 1, at_s: 2.5 }, { drive: 0, at_s: -1 }];
+  test("are marked once where all runs lost them, and in the ink of their run where not", () => {
+    expect(wentIn([line("red", [first]), line("blue", [first])], "ink")).toEqual([{ ...first, ink: "ink" }]);
+    expect(wentIn([line("red", [first, second]), line("blue", [first])], "ink")).toEqual([{ ...first, ink: "ink" }, { ...second, ink: "red" }]);
+    expect(wentIn([line("red", []), line("blue", [first])], "ink")).toEqual([{ ...first, ink: "blue" }]);
+    expect(wentIn([line("red", [])], "ink")).toEqual([]);
+  });
+  test("have room for their words above what is drawn", () => {
+    const alone = reach([line("red", [])], "rate_rps").top;
+    expect(reach([line("red", [first])], "rate_rps").top).toBeGreaterThan(1.3 * alone);
+  });
+});
 
 test("a legend has marks for what there is", () => {
   const kinds = (run: Run) => [...withArm([run])].sort();

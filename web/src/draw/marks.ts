@@ -1,6 +1,7 @@
-// Marks on a canvas: lines, steps, points of eight shapes. All lengths are CSS pixels.
+// Marks on a canvas: lines, steps, points of eight shapes, instants at which drives went. All lengths are CSS pixels.
 
 import type { Look } from "../view.svelte";
+import type { Run } from "../wire";
 import type { Pen } from "./chart";
 
 /** Runs `draw` with marks kept inside the axes. */
@@ -122,6 +123,54 @@ function strokes(path: Sketch, r: number, turn: number): void {
     path.moveTo(-r * Math.cos(angle), -r * Math.sin(angle));
     path.lineTo(r * Math.cos(angle), r * Math.sin(angle));
   }
+}
+
+/** A drive that went in some runs, and the ink of its mark. */
+export interface Went {
+  drive: number;
+  at_s: number;
+  ink: string;
+}
+
+/** Drives that went in these runs, each once; in the ink of its run where not all runs lost it then. */
+export function wentIn(lines: readonly { run: Run; look: Look }[], ink: string): Went[] {
+  const found: Went[] = [];
+  for (const { run, look } of lines) {
+    for (const { drive, at_s } of run.series?.gone ?? []) {
+      const same = (other: { drive: number; at_s: number }) => other.drive === drive && other.at_s === at_s;
+      const all = lines.every((line) => line.run.series?.gone.some(same));
+      if (!found.some((other) => same(other) && (all || other.ink === look.ink))) found.push({ drive, at_s, ink: all ? ink : look.ink });
+    }
+  }
+  return found;
+}
+
+/** Marks the instants at which drives went, each with its words where there is room: those of the first on top. */
+export function went(pen: Pen, all: readonly Went[], ground: string): void {
+  const { ctx, scale, left, right, top, bottom } = pen;
+  ctx.save();
+  ctx.font = `${11 * scale}px system-ui, sans-serif`;
+  ctx.textBaseline = "top";
+  all.forEach(({ drive, at_s, ink }, row) => {
+    // What went in the warm-up is missing from the start of the axis on.
+    const at = Math.round(pen.x(Math.max(at_s, 0)));
+    if (at < left - 1 || at > right + 1) return;
+    [ctx.strokeStyle, ctx.lineWidth] = [ink, 1.5 * scale];
+    ctx.setLineDash([5 * scale, 3 * scale]);
+    ctx.beginPath();
+    ctx.moveTo(at, top);
+    ctx.lineTo(at, bottom);
+    ctx.stroke();
+    ctx.setLineDash([]);
+    const words = `drive ${drive} gone${at_s < 0 ? " before" : ""}`;
+    const behind = at + ctx.measureText(words).width + 8 * scale <= right;
+    ctx.textAlign = behind ? "left" : "right";
+    const place = [at + (behind ? 4 : -4) * scale, top + (2 + 15 * row) * scale] as const;
+    [ctx.fillStyle, ctx.strokeStyle, ctx.lineWidth] = [ink, ground, 3 * scale];
+    ctx.strokeText(words, ...place);
+    ctx.fillText(words, ...place);
+  });
+  ctx.restore();
 }
 
 /** Shapes that are lines alone. */

@@ -5,7 +5,7 @@ import type { Look } from "../view.svelte";
 import type { Run } from "../wire";
 import { type Chart, chart, type Pen, type Reading, type Scene } from "./chart";
 import { endOf, wholeTime } from "./intervals";
-import { inside, lastAtMost, steps } from "./marks";
+import { inside, lastAtMost, steps, went, wentIn } from "./marks";
 
 /** One of the quantities. */
 export interface Quantity {
@@ -59,6 +59,7 @@ export function scene(lines: readonly Line[], all: readonly Run[], { key, unit }
         steps(pen, run.series!.time_s, endOf(run), run.series![key], look);
       }
       if (only) words(pen, only, inks);
+      went(pen, wentIn(lines, inks.ink), inks.ground);
     });
   const read = (seconds: number) => {
     const readings = lines.flatMap(({ run, look }): (Reading & { size: number })[] => {
@@ -129,7 +130,7 @@ function upright({ ctx, top, bottom }: Pen, at: number): void {
 
 /** One interval so many times as high as the 99th percentile of all would flatten the others. */
 const OUTLIER = 5;
-/** How much higher an axis is than what is drawn; and where words of a start stand above that. */
+/** How much higher an axis is than what is drawn; and where words of a start, or of a drive that went, stand above that. */
 const ABOVE = { alone: 1.06, words: 1.45 };
 
 /** How far the axis goes, how many intervals lie above it, and how high the highest is. */
@@ -139,7 +140,7 @@ export function reach(lines: readonly Line[], key: Quantity["key"]): { top: numb
   all.sort((one, other) => one - other);
   const most = all.at(-1) ?? 0;
   const usual = all[Math.floor(0.99 * (all.length - 1))] ?? 0;
-  const room = lines.some(({ run }) => run.series!.startups.length > 0) ? ABOVE.words : ABOVE.alone;
+  const room = lines.some(({ run }) => run.series!.startups.length + run.series!.gone.length > 0) ? ABOVE.words : ABOVE.alone;
   if (usual <= 0 || most <= OUTLIER * usual) return { top: most * room || 1, above: 0, most };
   const top = 2 * usual;
   return { top, above: all.filter((value) => value > top).length, most };

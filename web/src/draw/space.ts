@@ -4,7 +4,7 @@ import { count, percent, quantity, tick } from "../format";
 import type { Rgb } from "../view.svelte";
 import type { FreeSpace } from "../wire";
 import { type Chart, chart, type Extent, type Pen, type Scene } from "./chart";
-import { inside, lastAtMost, seen } from "./marks";
+import { inside, lastAtMost, seen, type Went, went } from "./marks";
 
 const WHOLE = 10_000;
 
@@ -64,11 +64,15 @@ function until(times: readonly number[], at: number): number {
   return times[at + 1] ?? times[at]! + (at > 0 ? times[at]! - times[at - 1]! : 1);
 }
 
-export function scene(free: FreeSpace, x: Extent, mode: Mode, scale: Extent, ramp: readonly Rgb[], ink: string): Scene {
+export function scene(free: FreeSpace, x: Extent, mode: Mode, scale: Extent, ramp: readonly Rgb[], gone: readonly Went[], { ink, ground }: { ink: string; ground: string }): Scene {
   const { cylinders, time_s } = free;
   const y: Extent = [cylinders[0]!, cylinders.at(-1)!];
   const part = (found: number) => (found - scale[0]) / (scale[1] - scale[0]);
-  const draw = (pen: Pen) => inside(pen, () => cells(pen, free, mode, part, ramp));
+  const draw = (pen: Pen) =>
+    inside(pen, () => {
+      cells(pen, free, mode, part, ramp);
+      went(pen, gone, ground);
+    });
   const read = (seconds: number, cylinder: number) => {
     const at = lastAtMost(time_s, seconds);
     const group = lastAtMost(cylinders, cylinder);

@@ -398,7 +398,7 @@ fn run(
     let came = interrupted.then(|| progress(&*workload, (end, &run), count));
     beside(&mut basis, &run, foreseen, (came, end));
     let onset = Onset::of(&run, end, (last_begin(&*faults), behind));
-    let at_end = AtEnd::of((&stack, &drives), &*faults, end);
+    let at_end = AtEnd::of((&stack, &drives), &*faults, end).told(&mut run, begin);
     let of_start = (onset, basis.batches_ms.as_ref());
     let lost = left_out(&run, workload.tally(), of_start, &at_end);
     let mut warnings = [warnings(&run, (count, load.depth), seen), lost.clone()].concat();

@@ -6,6 +6,8 @@ use nearslot_core::ids::DriveId;
 use nearslot_core::stack::Stack;
 use nearslot_core::units::{Duration, Instant};
 
+use crate::outcome::{Gone, Run};
+
 /// A setting of faults that no command has met, on any drive that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unmet {
@@ -44,6 +46,18 @@ impl AtEnd {
             unmet: unmet(drives, end),
             end,
         }
+    }
+
+    /// Tells the plots of a run which drives went; its measured part began at `begin`.
+    pub(in crate::run) fn told(self, run: &mut Run, begin: Instant) -> AtEnd {
+        let told = self.gone.iter().map(|(drive, from, _)| Gone {
+            drive: drive.0,
+            at_s: (from.0 as f64 - begin.0 as f64) / 1e9,
+        });
+        if let Some(series) = &mut run.series {
+            series.gone = told.collect();
+        }
+        self
     }
 
     /// From when on a drive was gone.
