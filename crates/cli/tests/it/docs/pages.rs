@@ -155,6 +155,10 @@ fn page(kind: &Kind, card: &Value) -> String {
     if !source.is_empty() {
         let _ = write!(text, "\nSource: {source}\n");
     }
+    let promises = word(card, "promises");
+    if !promises.is_empty() {
+        let _ = write!(text, "\nFound after a power cut: {promises}.\n");
+    }
     text += &knobs(kind, card);
     text += &measures(card);
     if let (Some(more), "formats") = (card["text"].as_str(), kind.name) {
