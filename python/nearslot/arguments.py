@@ -69,8 +69,8 @@ def text(key: str, value: object, allowed: str = "a word") -> str:
     raise config_error(key, reprlib.repr(value), allowed)
 
 
-def texts(key: str, value: object, allowed: str) -> list[str]:
-    """One word, or several.
+def texts(key: str, value: object, allowed: str, *, of: str = "value") -> list[str]:
+    """One word, or several; `of` says what there is to be one of, at least.
 
     Raises:
         ConfigError: None at all, or something else.
@@ -79,7 +79,7 @@ def texts(key: str, value: object, allowed: str) -> list[str]:
         return [text(key, value, allowed)]
     words = [text(key, one, allowed) for one in value]
     if not words:
-        raise config_error(key, "[]", "at least one value")
+        raise config_error(key, "[]", f"at least one {of}")
     return words
 
 

@@ -301,7 +301,7 @@ def capacity(
             frames=[(file, file.frame) for file in files if isinstance(file, FrameFile)],
             given=given,
             vary=[(key, vary_words(key, values)) for key, values in varied.items()],
-            slo=texts("slo", slo, 'objectives as words, as "read p99 < 20 ms"'),
+            slo=texts("slo", slo, 'words, as "read p99 < 20 ms"', of="objective"),
             find=maybe(text, "find", find),
             resolution_percent=finite("resolution_percent", resolution_percent),
             reading=reading_of(reading),
