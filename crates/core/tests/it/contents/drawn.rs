@@ -31,7 +31,7 @@ fn number(variable: &str, default: u64) -> u64 {
     said.map_or(default, |said| said.parse().expect("a number"))
 }
 
-fn one_of<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
+pub(crate) fn one_of<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
     from[rng.below(from.len() as u64) as usize]
 }
 

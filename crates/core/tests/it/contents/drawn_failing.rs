@@ -12,6 +12,7 @@ use nearslot_core::op::Op;
 use nearslot_core::rng::Rng;
 use nearslot_core::sched;
 
+use crate::contents::drawn::one_of;
 use crate::contents::failing::Failing;
 use crate::contents::load;
 use crate::contents::random::named;
@@ -41,10 +42,6 @@ const TIGHT: [&str; 4] = [
     ":ds=1.9:dd=1.0526315789",
     ":ds=1.6:dd=1.25",
 ];
-
-fn one_of<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
-    from[rng.below(from.len() as u64) as usize]
-}
 
 /// A placement, its copies and the blocks of a chunk.
 fn placement(rng: &mut Rng) -> (String, usize, u64) {
