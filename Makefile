@@ -81,7 +81,8 @@ soak: rust clusters cuts ## A power cut at every event, ROUNDS (25, a million re
 	NEARSLOT_SCENARIOS=$(COUNT) NEARSLOT_SCENARIO_SEED=$(SEED) \
 		$(CARGO) test --workspace --locked --profile soak --test it scenarios::random -- --nocapture
 	NEARSLOT_SPC1_REQUESTS=8000000 $(CARGO) test --workspace --locked --profile soak --test it spc1::
-	NEARSLOT_LIVES=12 NEARSLOT_INSTANTS=12 NEARSLOT_DRAWS=$(COUNT) NEARSLOT_DRAW=$(SEED) $(CARGO) test --package nearslot-core --locked --profile soak --test it contents::
+	NEARSLOT_AUDIT_EVERY=1 NEARSLOT_LIVES=12 NEARSLOT_INSTANTS=12 NEARSLOT_DRAWS=$(COUNT) NEARSLOT_DRAW=$(SEED) $(CARGO) test --package nearslot-core --locked --profile soak --test it contents::
+	NEARSLOT_LIVES=200 $(CARGO) test --workspace --locked --profile soak --lib filesystem::
 	NEARSLOT_RANGE_WRITES=8000 $(CARGO) test --workspace --locked --profile soak --test it ranges::
 
 # How often all worlds of power cuts are gone through, each time with another load and other losses: some 40,000 recoveries a round,

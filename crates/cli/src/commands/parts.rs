@@ -86,10 +86,9 @@ fn drives() -> Vec<Card> {
     CATALOG.iter().map(card).collect()
 }
 
-/// What a drive's file says of itself.
+/// What a drive's file says of itself; the file can be read as a whole.
 fn drive_card(name: &str, text: &str) -> Result<Card, ConfigError> {
-    drive::read(name, text, &[])?;
-    let table: toml::Table = text.parse().expect("it was just read");
+    let table: toml::Table = text.parse().expect("it can be read");
     let word = |key: &str| match table.get(key) {
         Some(toml::Value::String(word)) => word.clone(),
         _ => String::new(),
@@ -250,7 +249,9 @@ pub fn show_text(kinds: Kinds, name: &str) -> Result<String, ConfigError> {
 /// null`. Aliases are asked where nothing has the name itself.
 fn find(kinds: Kinds, name: &str) -> Result<Vec<(Kind, Card)>, ConfigError> {
     if name.ends_with(".toml") {
-        let drive = drive_card(name, &drive_text(name)?)?;
+        let text = drive_text(name)?;
+        drive::read(name, &text, &[])?;
+        let drive = drive_card(name, &text)?;
         let drives = listed(kinds, Some("drives"))?.pop().expect("it is there");
         return Ok(vec![(drives, drive)]);
     }

@@ -1,6 +1,7 @@
 //! Random sequences over a medium that is looked at after every write: A10, A11 and D10 of the
 //! study, and that nothing is lost.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use nearslot_core::rng::Rng;
@@ -240,6 +241,14 @@ fn a_power_cut_at_any_instant_leaves_what_is_consistent() {
     assert_at_least(&counts, &least);
 }
 
+/// Seeds of lives from this one on: so many in the tests of every day; `NEARSLOT_LIVES` says how
+/// many.
+pub(super) fn lives(first: u64, daily: u64) -> Range<u64> {
+    let told = std::env::var("NEARSLOT_LIVES").ok();
+    let count = told.map_or(daily, |lives| lives.parse().expect("a number"));
+    first..first + count
+}
+
 /// That lives met what they were to meet, each so often.
 pub(super) fn assert_at_least(counts: &[u64], least: &[u64]) {
     assert_eq!(counts.len(), least.len());
@@ -250,7 +259,7 @@ pub(super) fn assert_at_least(counts: &[u64], least: &[u64]) {
 #[test]
 fn writes_that_fail_leave_what_is_consistent_as_well() {
     let mut failed = 0;
-    for seed in 100..220 {
+    for seed in lives(100, 40) {
         let habits = Habits {
             fails: 0.1,
             ..habits(offered(seed, seed), seed)
@@ -260,7 +269,7 @@ fn writes_that_fail_leave_what_is_consistent_as_well() {
         check_reserved(&ran.files);
         failed += ran.medium.met.failed;
     }
-    assert!(failed > 1_500, "{failed}");
+    assert!(failed > 500, "{failed}");
 }
 
 #[test]

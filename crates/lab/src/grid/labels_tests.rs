@@ -117,7 +117,7 @@ fn every_setting_of_a_label_is_in_effect() {
     let base = base();
     let (ran_of_two, refused) = (Cell::new(0), Cell::new(0));
     let config = Config {
-        cases: 120,
+        cases: 70,
         failure_persistence: None,
         ..Config::default()
     };

@@ -9,6 +9,8 @@
 //!
 //! Only stripes with something under way have a record. O(log n) of these.
 
+use std::collections::BTreeMap;
+
 use slab::Slab;
 
 use super::geometry::Rows;
@@ -167,23 +169,27 @@ impl Turns {
 
     /// Recounts everything from scratch and panics on a contradiction.
     pub(super) fn audit(&self) {
+        let mut have = BTreeMap::<u64, u32>::new();
+        let mut waits = 0;
+        for (_, work) in &self.works {
+            assert!(work.left > 0 || work.waits, "{work:?} is over");
+            waits += usize::from(work.waits);
+            *have.entry(work.stripe).or_default() += u32::from(!work.waits);
+        }
         let mut waiting = 0;
         for held in self.held.iter() {
             assert!(held.writes ^ (held.computes > 0), "{held:?}");
-            let of = |work: &&Work| work.stripe == held.stripe && !work.waits;
-            let has = self.works.iter().map(|(_, work)| work).filter(of).count();
-            assert_eq!(has as u32, held.computes + u32::from(held.writes));
+            let has = have.remove(&held.stripe).unwrap_or(0);
+            assert_eq!(has, held.computes + u32::from(held.writes), "{held:?}");
             let mut next = held.waiting.map(|(first, _)| first);
             while let Some(name) = next {
-                assert!(self.work(name).waits, "{:?}", self.work(name));
+                let work = self.work(name);
+                assert!(work.waits && work.stripe == held.stripe, "{work:?}");
                 waiting += 1;
-                next = self.work(name).next;
+                next = work.next;
             }
         }
-        let waits = self.works.iter().filter(|(_, work)| work.waits).count();
+        assert!(have.is_empty(), "nobody has these stripes: {have:?}");
         assert_eq!(waits, waiting, "who waits got lost");
-        for (_, work) in &self.works {
-            assert!(work.left > 0 || work.waits, "{work:?} is over");
-        }
     }
 }

@@ -20,9 +20,13 @@ use crate::contents::medium::Medium;
 use crate::contents::model::Contents;
 use crate::contents::rules::Rules;
 use crate::contents::setups::Setup;
+use crate::support::number;
 
 /// Events between two audits of the whole stack, as long as no drive is gone.
 const AUDIT_EVERY: u64 = 61;
+
+/// And while one is, in the tests of every day; `NEARSLOT_AUDIT_EVERY` says how many.
+const AUDIT_EVERY_WHILE_GONE: u64 = 7;
 
 /// Events without an arrival after which nothing will ever come to rest.
 const RESTLESS: u64 = 200_000;
@@ -67,6 +71,7 @@ pub(crate) struct Rig {
     /// What it is built of.
     config: StackConfig,
     events: u64,
+    audit_every_while_gone: u64,
     /// Whose commands fail now and then; none whose do.
     pub(crate) failing: Option<Failing>,
     /// What goes wrong on the drives, if their configuration says that something does.
@@ -124,6 +129,7 @@ impl Rig {
             judged: 0,
             saveable: Vec::new(),
             events: 0,
+            audit_every_while_gone: number("NEARSLOT_AUDIT_EVERY", AUDIT_EVERY_WHILE_GONE),
             counted: BTreeMap::new(),
         }
     }
@@ -315,8 +321,11 @@ impl Rig {
         self.drain();
         self.events += 1;
         let mut failing = self.failing.iter();
-        let is_gone = failing.any(|failing| !failing.gone.is_empty());
-        if is_gone || self.events.is_multiple_of(AUDIT_EVERY) {
+        let every = match failing.any(|failing| !failing.gone.is_empty()) {
+            true => self.audit_every_while_gone,
+            false => AUDIT_EVERY,
+        };
+        if self.events.is_multiple_of(every) {
             self.stack.audit();
             self.check_counts_grow();
         }
