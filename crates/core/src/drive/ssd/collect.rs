@@ -29,7 +29,8 @@ struct Plane {
     /// Units in memory, and where they were.
     held: Vec<(u32, u32)>,
     is_urgent: bool,
-    /// Pages that the valid units of the victim make, counted when it was chosen.
+    /// Pages that the valid units of the victim make, counted when it was chosen, and those that
+    /// were moved before the run.
     moves: u32,
     /// Those of them that have been written.
     moved: u32,
@@ -37,6 +38,21 @@ struct Plane {
     told: u32,
     /// Blocks that it has collected.
     collected: u64,
+    /// Thousandths of the first of them that were collected before the run.
+    before_permille: u64,
+}
+
+impl Plane {
+    /// Pages of room that a victim of so many pages has made by what of it was moved.
+    fn room(&self, pages: u32) -> u32 {
+        let gain = u64::from(pages - self.moves);
+        (gain * u64::from(self.moved) / u64::from(self.moves.max(1))) as u32
+    }
+
+    /// Thousandths of its moves that are done.
+    fn done_permille(&self) -> u64 {
+        1_000 * u64::from(self.moved) / u64::from(self.moves.max(1))
+    }
 }
 
 /// The collection of all planes.
@@ -76,8 +92,10 @@ impl Collection {
             own.victim = works.map.victim(plane);
             own.page = 0;
             if let Some(victim) = own.victim {
-                own.moves = works.map.valid(victim).div_ceil(self.shape.units);
-                (own.moved, own.told) = (0, 0);
+                own.moved = works.map.moved_before(victim);
+                own.moves = own.moved + works.map.valid(victim).div_ceil(self.shape.units);
+                own.told = own.room(self.shape.pages);
+                own.before_permille += own.done_permille();
                 self.step(now, plane, works);
             }
         }
@@ -124,11 +142,9 @@ impl Collection {
         let works = |plane: &&Plane| plane.victim.is_some() || plane.collected > 0;
         let planes = self.planes.iter().filter(works);
         let (count, sum) = planes.fold((0, 0), |(count, sum), plane| {
-            let begun = match plane.victim {
-                Some(_) => 1_000 * u64::from(plane.moved) / u64::from(plane.moves.max(1)),
-                None => 0,
-            };
-            (count + 1, sum + 1_000 * plane.collected + begun)
+            let begun = plane.victim.map_or(0, |_| plane.done_permille());
+            let done = 1_000 * plane.collected + begun - plane.before_permille;
+            (count + 1, sum + done)
         });
         (count > 0).then(|| sum / count)
     }
@@ -204,9 +220,8 @@ impl Collection {
         works.counts.programmed += u64::from(self.shape.units);
         let own = &mut self.planes[plane as usize];
         own.moved += 1;
-        let gain = u64::from(self.shape.pages - own.moves);
-        let room = gain * u64::from(own.moved) / u64::from(own.moves);
-        self.tell(plane, room as u32, works);
+        let room = own.room(self.shape.pages);
+        self.tell(plane, room, works);
         let bytes = count as u32 * self.shape.unit_bytes();
         Some(Operation::new(What::Program, Owner::Plane(plane), bytes))
     }

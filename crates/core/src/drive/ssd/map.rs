@@ -10,7 +10,6 @@
 //! unit says so: no marks are kept. O(1) for all but the choice of a victim, which is O(blocks of a
 //! plane).
 
-use std::cmp::Ordering;
 use std::collections::VecDeque;
 
 use super::geometry::Geometry;
@@ -92,28 +91,28 @@ pub(super) struct Map {
 impl Map {
     pub(super) fn new(shape: Geometry, initial: Initial) -> Map {
         let blocks = shape.planes * shape.blocks;
-        let plane = |plane| {
-            let first = plane * shape.blocks;
-            let (used, begun) = (initial.used(plane), initial.begun(plane));
-            let front = (begun > 0).then_some(Front {
-                block: first + used,
-                page: begun,
-            });
-            let unused = first + used + u32::from(begun > 0);
-            Plane {
-                free: (unused..first + shape.blocks).collect(),
-                fronts: [front, None],
-                valid: (first..first + used)
-                    .map(|block| initial.valid(block))
-                    .sum(),
-            }
-        };
         let stage = |block: u32| {
             let (plane, within) = (block / shape.blocks, block % shape.blocks);
-            match within.cmp(&initial.used(plane)) {
-                Ordering::Less => Stage::Closed,
-                Ordering::Equal if initial.begun(plane) > 0 => Stage::Open,
-                Ordering::Equal | Ordering::Greater => Stage::Free,
+            let begun = initial.begun(plane);
+            match within.checked_sub(initial.used(plane)) {
+                None => Stage::Closed,
+                Some(behind) if begun.get(behind as usize).is_some_and(|pages| *pages > 0) => {
+                    Stage::Open
+                }
+                Some(_) => Stage::Free,
+            }
+        };
+        let plane = |plane| {
+            let blocks = plane * shape.blocks..(plane + 1) * shape.blocks;
+            let unused = blocks.start + initial.used(plane);
+            let front = |page, block| (page > 0).then_some(Front { block, page });
+            let [host, moved] = initial.begun(plane);
+            Plane {
+                free: (unused..blocks.end)
+                    .filter(|block| stage(*block) == Stage::Free)
+                    .collect(),
+                fronts: [front(host, unused), front(moved, unused + 1)],
+                valid: blocks.map(|block| initial.valid(block)).sum(),
             }
         };
         Map {
@@ -268,6 +267,14 @@ impl Map {
     /// Units of a block that are valid.
     pub(super) fn valid(&self, block: u32) -> u32 {
         self.valid[block as usize]
+    }
+
+    /// Pages that were moved out of a block before the run.
+    pub(super) fn moved_before(&self, block: u32) -> u32 {
+        match self.erases[block as usize] {
+            0 => self.initial.moved_out(block),
+            _ => 0,
+        }
     }
 
     /// Whether nothing of a block is valid.

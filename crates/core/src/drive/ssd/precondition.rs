@@ -24,6 +24,10 @@
 //! as soon as it begins. Another block is begun. How many pages of that are written goes evenly
 //! from none to nearly all over the planes: else all would run out of free pages at the same time,
 //! and the drive would stop. What was written to those begun blocks counts as overwritten since.
+//! Where the host is paced, the oldest block of a plane is being collected. How much of it was
+//! moved, to a block that is begun with that, also goes evenly over the planes, in another order:
+//! else all would erase at the same time, round after round. Where the host waits for a free block,
+//! it is the host that sets the pace of the planes, and they do come together.
 //! The write cache, if there is one, is full: to begin with an empty one is to begin with a pause.
 
 use super::geometry::Geometry;
@@ -56,6 +60,9 @@ pub(super) struct Initial {
     /// Of the blocks of a plane, from the oldest on: units that are valid in those before. Empty
     /// unless random.
     before: Vec<u32>,
+    /// Of each plane, pages that are written of the two blocks behind those in use: what the host
+    /// wrote, and what was moved out of the oldest block. Empty unless saturated.
+    begun: Vec<[u32; 2]>,
 }
 
 impl Initial {
@@ -75,25 +82,50 @@ impl Initial {
             true => profile(&shape, shape.blocks - unused),
             false => Vec::new(),
         };
-        Initial {
+        let mut initial = Initial {
             state,
             shape,
             by_address,
             before,
+            begun: Vec::new(),
+        };
+        if state == State::Saturated {
+            let Geometry { planes, pages, .. } = shape;
+            // Of the least plane, which may have a unit less than others.
+            let moves = initial.valid((planes - 1) * shape.blocks) / shape.units;
+            let turn = |plane, key, pages| {
+                let turn = u64::from(scramble(plane, planes, key, false));
+                (turn * u64::from(pages) / u64::from(planes)) as u32
+            };
+            let moves = if when.is_paced { moves } else { 0 };
+            let begun = |plane| [turn(plane, HOST, pages), turn(plane, MOVED, moves)];
+            initial.begun = (0..planes).map(begun).collect();
+        }
+        initial
+    }
+
+    /// How many pages a plane has written already of each of the two blocks behind those in use,
+    /// less than all: of the host's, and of what was moved.
+    pub(super) fn begun(&self, plane: u32) -> [u32; 2] {
+        self.begun.get(plane as usize).copied().unwrap_or_default()
+    }
+
+    /// Pages that were moved out of a block.
+    pub(super) fn moved_out(&self, block: u32) -> u32 {
+        match block % self.shape.blocks {
+            0 => self.begun(block / self.shape.blocks)[1],
+            _ => 0,
         }
     }
 
-    /// How many pages of the first block behind those in use a plane has written already; less than
-    /// all.
-    pub(super) fn begun(&self, plane: u32) -> u32 {
-        let Geometry { planes, pages, .. } = self.shape;
-        match self.state {
-            State::Saturated => {
-                let turn = u64::from(scramble(plane, planes, 0, false));
-                (turn * u64::from(pages) / u64::from(planes)) as u32
-            }
-            State::Empty | State::Full | State::Random => 0,
-        }
+    /// Units that were moved out of the oldest block of a plane, its first ones.
+    fn moved(&self, plane: u32) -> u32 {
+        self.begun(plane)[1] * self.shape.units
+    }
+
+    /// The block of a plane to which they were moved.
+    fn moved_to(&self) -> u32 {
+        self.before.len() as u32
     }
 
     /// So many units that the write cache has, which are to be written again; all if there are not
@@ -135,10 +167,14 @@ impl Initial {
                 pages * shape.units - if has_last { missing } else { 0 }
             }
             State::Random | State::Saturated => {
+                if within == self.moved_to() {
+                    return self.moved(plane);
+                }
                 let Some([from, to]) = self.before.get(within as usize..within as usize + 2) else {
                     return 0;
                 };
-                to.min(&shape.share(plane)).saturating_sub(*from)
+                let valid = to.min(&shape.share(plane)).saturating_sub(*from);
+                valid - if within == 0 { self.moved(plane) } else { 0 }
             }
         }
     }
@@ -187,6 +223,9 @@ impl Initial {
         let (plane, index) = (unit % planes, unit / planes);
         let index = scramble(index, self.shape.share(plane), u64::from(plane), false);
         let within = self.before.partition_point(|before| *before <= index) - 1;
+        if within == 0 && index < self.moved(plane) {
+            return (plane * blocks + self.moved_to()) * self.shape.block_units() + index;
+        }
         let (from, to) = (self.before[within], self.before[within + 1]);
         let slots = self.shape.block_units();
         let slot = u64::from(index - from) * u64::from(slots) / u64::from(to - from);
@@ -216,22 +255,37 @@ impl Initial {
                 u32::try_from(unit).ok().filter(|unit| *unit < capacity)
             }
             State::Random | State::Saturated => {
-                let slots = self.shape.block_units();
-                let (block, slot) = ((within / slots) as usize, within % slots);
-                let [from, to] = *self.before.get(block..block + 2)?.first_chunk()?;
-                let many = u64::from(to - from);
-                let nth = (u64::from(slot) * many).div_ceil(u64::from(slots));
-                if nth >= many || nth * u64::from(slots) / many != u64::from(slot) {
-                    return None;
-                }
                 let share = self.shape.share(plane);
-                let index = Some(from + nth as u32).filter(|index| *index < share)?;
+                let index = self.index(plane, within).filter(|index| *index < share)?;
                 let unit = scramble(index, share, u64::from(plane), true) * planes + plane;
                 Some(self.mixed(unit, true))
             }
         }
     }
+
+    /// Which of the units of a plane is at a place of it, by the order of their places at first.
+    fn index(&self, plane: u32, within: u32) -> Option<u32> {
+        let slots = self.shape.block_units();
+        let (block, slot) = (within / slots, within % slots);
+        let moved = self.moved(plane);
+        if block == self.moved_to() {
+            return Some(slot).filter(|index| *index < moved);
+        }
+        let block = block as usize;
+        let [from, to] = *self.before.get(block..block + 2)?.first_chunk()?;
+        let many = u64::from(to - from);
+        let nth = (u64::from(slot) * many).div_ceil(u64::from(slots));
+        if nth >= many || nth * u64::from(slots) / many != u64::from(slot) {
+            return None;
+        }
+        Some(from + nth as u32).filter(|index| block > 0 || *index >= moved)
+    }
 }
+
+/// What the orders of planes are made of in which they have begun the blocks of the host and those
+/// of what was moved.
+const HOST: u64 = 0;
+const MOVED: u64 = 1;
 
 /// Valid units before each of so many blocks, from the oldest on, and of all.
 fn profile(shape: &Geometry, used: u32) -> Vec<u32> {
@@ -316,7 +370,12 @@ mod tests {
             .into_iter()
             .flat_map(|state| [(state, false), (state, true)])
         {
-            let initial = Initial::new(state, SHAPE, by_address, when(1, 0));
+            let is_paced = state == State::Saturated;
+            let when = Thresholds {
+                is_paced,
+                ..when(2, 2)
+            };
+            let initial = Initial::new(state, SHAPE, by_address, when);
             let mut valid = vec![0; (SHAPE.planes * SHAPE.blocks) as usize];
             let mut seen = vec![false; SHAPE.places() as usize];
             for unit in 0..SHAPE.capacity {
@@ -331,8 +390,9 @@ mod tests {
             for (block, valid) in valid.iter().enumerate() {
                 let block = block as u32;
                 assert_eq!(initial.valid(block), *valid, "{state:?} {block}");
-                let used = block % SHAPE.blocks < initial.used(block / SHAPE.blocks);
-                assert!(used || *valid == 0);
+                let used = initial.used(block / SHAPE.blocks);
+                let moved = state == State::Saturated && block % SHAPE.blocks == used + 1;
+                assert!(block % SHAPE.blocks < used || moved || *valid == 0);
             }
         }
     }
@@ -348,21 +408,31 @@ mod tests {
     #[test]
     fn planes_of_a_saturated_drive_have_begun_apart() {
         let initial = Initial::new(State::Saturated, SHAPE, false, when(4, 1));
-        let mut begun: Vec<u32> = (0..4).map(|plane| initial.begun(plane)).collect();
-        begun.sort_unstable();
-        assert_eq!(begun, [0, 2, 4, 6]);
+        let begun = |initial: &Initial, stream: usize| {
+            let mut begun: Vec<u32> = (0..4).map(|plane| initial.begun(plane)[stream]).collect();
+            begun.sort_unstable();
+            begun
+        };
+        assert_eq!(begun(&initial, 0), [0, 2, 4, 6]);
+        assert_eq!(begun(&initial, 1), [0; 4]);
         assert_eq!(initial.used(0), 9, "one free block more than is urgent");
         let is_paced = true;
         let paced = Thresholds {
             is_paced,
             ..when(4, 1)
         };
-        assert_eq!(
-            Initial::new(State::Saturated, SHAPE, false, paced).used(0),
-            10
-        );
+        let paced = Initial::new(State::Saturated, SHAPE, false, paced);
+        assert_eq!(paced.used(0), 10);
+        let all = (0..4).map(|plane| {
+            let [oldest, moved] = [0, 11].map(|block| paced.valid(plane * SHAPE.blocks + block));
+            assert_eq!(moved, paced.begun(plane)[1] * SHAPE.units);
+            (oldest + moved) / SHAPE.units
+        });
+        let all = all.min().unwrap();
+        assert_eq!(begun(&paced, 0), [0, 2, 4, 6]);
+        assert_eq!(begun(&paced, 1), [0, all / 4, all / 2, all * 3 / 4]);
         let random = Initial::new(State::Random, SHAPE, false, when(4, 1));
-        assert!((0..4).all(|plane| random.begun(plane) == 0));
+        assert!((0..4).all(|plane| random.begun(plane) == [0, 0]));
     }
 
     /// Units that follow each other are on planes in turn only where their addresses say so, or all

@@ -532,16 +532,16 @@ fn rounds_of_collection_are_blocks_of_each_plane() {
     };
     // Nothing is overwritten for long where free blocks are many.
     assert_eq!(written(State::Full, 100), (None, 0));
-    let (few, none) = written(State::Saturated, 50);
-    assert_eq!(none, 0);
+    let (few, _) = written(State::Saturated, 50);
     assert!((1..500).contains(&few.unwrap()), "{few:?}");
-    let (many, erases) = written(State::Saturated, 6_000);
-    let whole = erases * 1_000 / u64::from(LARGE.planes);
-    assert!(whole > 3_000, "{whole}");
-    assert!(
-        (whole..whole + 1_000).contains(&many.unwrap()),
-        "{many:?} {whole}"
-    );
+    // Planes of a saturated drive are at different places of their blocks: as many erase as come
+    // round, in the first round, too.
+    for units in [50, 200, 400, 600, 800, 6_000] {
+        let (done, erases) = written(State::Saturated, units);
+        let (done, erased) = (done.unwrap(), erases * 1_000 / u64::from(LARGE.planes));
+        assert!(done.abs_diff(erased) < 250, "{done} {erased}");
+        assert!(units < 6_000 || erased > 3_000, "{erased}");
+    }
 }
 
 /// What is published of collection in order of age with uniform writes (Desnoyers, SYSTOR 2012,
