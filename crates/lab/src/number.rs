@@ -51,13 +51,26 @@ pub(crate) fn seconds(s: f64) -> String {
 
 /// A share of all in percent, with so many decimals, or as many more as it takes: nearly all is not
 /// all.
-pub(crate) fn percent(share: f64, mut decimals: usize) -> String {
+pub(crate) fn percent(share: f64, decimals: usize) -> String {
+    format!("{} %", short_of_all(share, decimals))
+}
+
+/// As [`percent`], to as many digits as [`number`] tells, for a column that has the unit above.
+pub(crate) fn in_percent(share: f64) -> String {
+    let text = number(100.0 * share);
+    match text.split_once('.') {
+        Some((_, decimals)) => short_of_all(share, decimals.len()),
+        None => text,
+    }
+}
+
+fn short_of_all(share: f64, mut decimals: usize) -> String {
     let percent = 100.0 * share;
     let told = |decimals: usize| format!("{percent:.decimals$}");
     while percent < 100.0 && told(decimals).starts_with("100") {
         decimals += 1;
     }
-    format!("{} %", told(decimals))
+    told(decimals)
 }
 
 /// Bytes as makers of drives count them, in GB, or the unit that suits what is less.
@@ -208,6 +221,11 @@ mod tests {
         let told = [(0.9994, 1), (0.9996, 1), (0.999_99, 0), (1.0, 1), (0.5, 0)]
             .map(|(share, decimals)| percent(share, decimals));
         assert_eq!(told, ["99.9 %", "99.96 %", "99.999 %", "100.0 %", "50 %"]);
+        let cells = [0.9996, 0.999_96, 1.0, 0.5, 0.0, 1.5].map(in_percent);
+        assert_eq!(
+            cells,
+            ["99.96", "99.996", "100.0", "50.00", "0.000", "150.0"]
+        );
     }
 
     #[test]

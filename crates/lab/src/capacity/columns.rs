@@ -3,7 +3,7 @@
 use super::names;
 use super::words::{from, to};
 use super::{Capacity, Find, Reached, Reading, Tried, Word};
-use crate::number::number;
+use crate::number::{in_percent, number};
 use crate::report::facts::dash;
 
 /// What each column holds, and in what unit, or another word for it.
@@ -84,7 +84,7 @@ fn row(capacity: &Capacity, found: &Reached) -> Vec<String> {
     let of = |value: fn(&Tried) -> f64| at.map_or_else(dash, |tried| number(value(tried)));
     cells.push(of(|tried| tried.throughput_rps));
     cells.push(of(|tried| tried.throughput_mb_s));
-    cells.push(of(|tried| tried.utilisation * 100.0));
+    cells.push(at.map_or_else(dash, |tried| in_percent(tried.utilisation)));
     if any_failed(capacity) {
         cells.push(at.map_or_else(dash, |tried| tried.failed.to_string()));
     }

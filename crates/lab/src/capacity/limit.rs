@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::names::{name, position};
 use super::{Capacity, Find, Reached, Reading, Tried};
-use crate::number::number;
+use crate::number::{self, number};
 use crate::objective::{Class, Objective, Statistic};
 use crate::outcome::{Run, Times};
 use crate::overload::{SURELY_TOO_MUCH, takes_one};
@@ -275,17 +275,17 @@ fn busy(limit: &Limit) -> String {
     let needed = percent(limit.without_spare_time);
     let without = match needed == most {
         true => String::new(),
-        false => format!(" ({needed} % but for what is done in spare time)"),
+        false => format!(" ({needed} but for what is done in spare time)"),
     };
     let more = match limit.can_do_more && limit.by != LimitedBy::Drives {
         true => ", though they can do more",
         false => "",
     };
     match most == all {
-        true => format!("the drives are busy {all} % of the time{without}{more}"),
+        true => format!("the drives are busy {all} of the time{without}{more}"),
         false => {
             format!(
-                "the busiest drive is busy {most} % of the time{without}, all of them {all} %{more}"
+                "the busiest drive is busy {most} of the time{without}, all of them {all}{more}"
             )
         }
     }
@@ -325,18 +325,15 @@ fn shared(shares: &Shares) -> String {
         (shares.overhead, "overhead (command, bus and buffer)"),
     ];
     parts.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let [first, rest @ ..] = parts.map(|(share, part)| format!("{} % are {part}", percent(share)));
+    let [first, rest @ ..] = parts.map(|(share, part)| format!("{} are {part}", percent(share)));
     let rest = rest.map(|text| text.replace(" are ", " "));
     format!("{first}, {}", rest.join(", "))
 }
 
 /// Whole, but for what is hardly there.
 fn percent(share: f64) -> String {
-    match 100.0 * share {
-        0.0 => "0".to_owned(),
-        percent if percent < 0.95 => format!("{percent:.1}"),
-        percent => format!("{percent:.0}"),
-    }
+    let is_little = share > 0.0 && share < 0.0095;
+    number::percent(share, usize::from(is_little))
 }
 
 #[cfg(test)]
@@ -366,5 +363,11 @@ mod tests {
             busy(&limit(0.48)),
             "the drives are busy 48 % of the time (44 % but for what is done in spare time)"
         );
+        let nearly = Limit {
+            utilisation_max: 0.9996,
+            without_spare_time: 0.9996,
+            ..limit(0.9996)
+        };
+        assert_eq!(busy(&nearly), "the drives are busy 99.96 % of the time");
     }
 }

@@ -38,7 +38,7 @@ use crate::grid::Point;
 use crate::load::LoadedTrace;
 use crate::measure::busy;
 use crate::memo::SHARED;
-use crate::number::{number, times};
+use crate::number::{number, percent, times};
 use crate::outcome::{Burst, Demand, Run};
 use crate::prepare::{self, Prepared};
 use crate::scenario::Load;
@@ -392,13 +392,13 @@ pub(crate) fn correct<'a>(warnings: &mut [Warning], runs: impl Iterator<Item = &
         let run = warning.run.as_deref().and_then(|label| refuted.get(label));
         if let Some((run, demand)) = run.and_then(|run| Some((run, run.demand?))) {
             warning.text = format!(
-                "the load offers {} reads and writes/s ({} MB/s), {} what was estimated from a sample of it, about {}; but the drives were busy {:.0} % of the \
+                "the load offers {} reads and writes/s ({} MB/s), {} what was estimated from a sample of it, about {}; but the drives were busy {} of the \
                  time, and the queue did not grow: they can do more with this load than the estimate says",
                 number(demand.offered_rps),
                 number(demand.offered_mb_s),
                 times(demand.load_factor),
                 number(demand.ability_rps),
-                100.0 * busy::for_requests(run)[0]
+                percent(busy::for_requests(run)[0], 0)
             );
         }
     }

@@ -17,7 +17,7 @@ use super::facts::{RULE, configs, dash, distinct, fact, plain, trace_facts};
 use super::groups::{self, Groups};
 use super::hosts;
 use super::traced;
-use crate::number::number;
+use crate::number::{in_percent, number};
 use crate::outcome::VolumePlace;
 use crate::outcome::{Declared, Difference, Number, Rank, Results, Run, Times, Verdict, Word};
 use crate::program;
@@ -135,7 +135,7 @@ const COLUMNS: [Shown; 36] = [
     }),
     shown("rate\nreq/s", 4, |row| number(row.run.throughput_rps)),
     shown("rate\nMB/s", 11, |row| number(row.run.throughput_mb_s)),
-    shown("busy\n%", 7, |row| number(row.run.utilisation * 100.0)),
+    shown("busy\n%", 7, |row| in_percent(row.run.utilisation)),
     shown("queue\nmean", 8, |row| number(row.run.queue_mean)),
     shown(RECOVERY, 4, |row| {
         let cost = row.run.measure("recovery", "s");

@@ -28,7 +28,7 @@ use crate::error::RunError;
 use crate::grid::{self, Point};
 use crate::load::{LoadedTrace, RequestCount};
 use crate::measure::{BATCHES, busy};
-use crate::number::{counted, grouped, list, number};
+use crate::number::{counted, grouped, list, number, percent};
 use crate::outcome::Run;
 use crate::scenario::{Load, Replay, Scenario};
 use crate::warning::{Warning, WarningKind};
@@ -203,8 +203,8 @@ pub(super) fn warnings(
         warnings.push(grew(&run.label, growth, &seen));
     } else if run.at_limit {
         let text = format!(
-            "the drives were busy {:.1} % of the time: a little more load, and the queue grows without end",
-            busy * 100.0
+            "the drives were busy {} of the time: a little more load, and the queue grows without end",
+            percent(busy, 1)
         );
         warnings.push(Warning::new(WarningKind::Saturated, text).of_run(&run.label));
     }
