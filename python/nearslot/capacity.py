@@ -176,7 +176,7 @@ class _Decoded:
     seed: int
     trace: TraceInfo | None
     objectives: list[Objective]
-    find: Literal["speed", "rate", "depth", "drives"]
+    find: Literal["speed", "rate", "depth", "bsu", "drives"]
     resolution_percent: float
     headline: str
     details: list[str]
@@ -260,7 +260,7 @@ def capacity(
     load: Scenario | Files | None = None,
     *,
     slo: str | Iterable[str],
-    find: Literal["speed", "rate", "depth", "drives"] | None = None,
+    find: Literal["speed", "rate", "depth", "bsu", "drives"] | None = None,
     vary: Mapping[str, Iterable[object]] | None = None,
     resolution_percent: float = 2.0,
     jobs: int | None = None,
@@ -273,9 +273,9 @@ def capacity(
         load: A scenario, a scenario file (``*.toml``), or files of a trace.
         slo: What must hold, such as ``"read p99 < 20 ms"``; several joined by ``and``, or in a
             list.
-        find: What to find: the highest speed, rate or depth, or the fewest drives. When left out,
-            the speed of a timed replay, the rate of a synthetic load that has one, the depth of a
-            closed loop.
+        find: What to find: the highest speed, rate or depth, the most business units (`bsu`), or
+            the fewest drives. When left out, the speed of a timed replay, the rate or `bsu` of a
+            synthetic load that has one, the depth of a closed loop.
         vary: Settings that answer and the values each takes in turn, as in `compare`.
         resolution_percent: How far apart the settings are that are tried.
         jobs: Runs at a time; one per core when left out. It changes nothing but the time.

@@ -56,13 +56,14 @@ pub(crate) enum Command {
   nearslot compare --workload iometer --vary depth=1,4,16,64 --sched look,satf")]
     Compare(CompareArgs),
     /// Find how much a drive can take before an objective fails: the highest speed, rate or depth,
-    /// or the fewest drives
+    /// the most business units, or the fewest drives
     #[command(after_help = "Examples:
   nearslot capacity mytrace.blktrace.0 --slo 'read p99 < 20 ms'
   nearslot capacity mytrace.csv --slo 'read p99 < 20 ms and write mean < 5 ms' --sched mq-deadline,satf --html capacity.html
   nearslot capacity mytrace.csv --slo 'p95 < 50 ms' --replay closed                the depth
   nearslot capacity mytrace.csv --slo 'p99 < 30 ms' --find drives --place mirror   the fewest drives
   nearslot capacity --workload poisson:size=8k --slo 'mean < 15 ms'                the rate
+  nearslot capacity --workload spc1 --slo 'mean < 30 ms' --drive modern-20tb       the BSUs
 
 Exit codes: 3 the load has too few requests to tell, 4 interrupted, with what was found until then.")]
     Capacity(CapacityArgs),
@@ -499,9 +500,9 @@ pub(crate) struct CapacityArgs {
     /// `and`, or given again
     #[arg(long, value_name = "OBJECTIVE", required = true)]
     pub(crate) slo: Vec<String>,
-    /// What to find: speed, rate, depth, drives (at most 256) [default: the speed of a timed
-    /// replay, the rate of a synthetic load that has one, the depth of a closed loop]. Of
-    /// workloads, those that have the setting `requests` are taken
+    /// What to find: speed, rate, depth, bsu (units of an SPC-1-like load), drives (at most 256)
+    /// [default: the speed of a timed replay, the rate or bsu of a synthetic load that has one, the
+    /// depth of a closed loop]. Of workloads, those that have the setting `requests` are taken
     #[arg(long, value_name = "WHAT")]
     pub(crate) find: Option<String>,
     /// How far apart the settings are that are tried, in percent [default: 2%]

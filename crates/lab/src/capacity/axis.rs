@@ -3,8 +3,8 @@
 //!
 //! - `speed` of a replay, and `rate` of a synthetic load: powers of 1 + resolution, so that the
 //!   recorded speed is one of them;
-//! - `depth` of a closed loop, and `drives` of an array: whole numbers, each at first, then as far
-//!   apart as the resolution says.
+//! - `depth` of a closed loop, `bsu` of a load like that of SPC-1, and `drives` of an array: whole
+//!   numbers, each at first, then as far apart as the resolution says.
 //!
 //! Fewer drives are harder. A placement takes drives in multiples of its copies or arrays, and its
 //! spares beside these; `linear`, which is one drive, is striped.
@@ -30,6 +30,8 @@ words! {
         Rate = "rate",
         /// Requests in flight.
         Depth = "depth",
+        /// Business scaling units of a load like that of SPC-1.
+        Bsu = "bsu",
         /// Drives of an array.
         Drives = "drives",
     }
@@ -39,6 +41,8 @@ words! {
 const SPEEDS: (f64, f64) = (1e-4, 1e6);
 /// The same of rates: what the knob allows.
 const RATES: (f64, f64) = (1e-3, 1e8);
+/// Business scaling units that are tried at most: what the knob allows.
+const BSUS_MAX: u64 = 100_000;
 /// Drives that are tried at most.
 const DRIVES_MAX: u64 = 256;
 impl Find {
@@ -49,9 +53,9 @@ impl Find {
     pub fn of(scenario: &Scenario) -> Result<Find, ConfigError> {
         check_counted(scenario)?;
         let can = |find: &Find| find.given(scenario).is_ok();
-        let kinds = [Find::Speed, Find::Rate, Find::Depth];
+        let kinds = [Find::Speed, Find::Rate, Find::Depth, Find::Bsu];
         kinds.into_iter().find(can).ok_or_else(|| {
-            let allowed = "drives: this load has no speed, rate or depth of its own";
+            let allowed = "drives: this load has no speed, rate, depth or bsu of its own";
             ConfigError::value("find", "nothing", allowed)
         })
     }
@@ -79,7 +83,7 @@ impl Find {
             (Find::Depth, Load::Trace(trace)) if trace.replay == Replay::Closed => {
                 trace.depth.map(|depth| depth.to_string())
             }
-            (Find::Depth | Find::Rate, Load::Workload(part)) => {
+            (Find::Depth | Find::Rate | Find::Bsu, Load::Workload(part)) => {
                 let key = self.key();
                 if !workload::has_knob(part, key) {
                     let names = workload::having(&[COUNT, key]).join(", ");
@@ -99,6 +103,9 @@ impl Find {
             (Find::Rate, _) => {
                 return needs("with a synthetic workload that has a rate; a trace has a speed");
             }
+            (Find::Bsu, _) => {
+                return needs("with a synthetic workload that has a bsu; a trace has a speed");
+            }
             (Find::Drives, _) => return disks(scenario),
         })
     }
@@ -109,6 +116,7 @@ impl Find {
             Find::Speed => "speed",
             Find::Rate => "rate_rps",
             Find::Depth => "depth",
+            Find::Bsu => "bsu",
             Find::Drives => "place.disks",
         }
     }
@@ -119,6 +127,8 @@ impl Find {
             Find::Speed => format!("{value} times the recorded speed"),
             Find::Rate => format!("{value} requests/s"),
             Find::Depth => format!("depth {value}"),
+            Find::Bsu if value < 1.5 => "1 BSU".to_owned(),
+            Find::Bsu => format!("{value} BSUs"),
             Find::Drives if value < 1.5 => "1 drive".to_owned(),
             Find::Drives => format!("{value} drives"),
         }
@@ -219,6 +229,7 @@ impl Axis {
                     ..axis(whole((1, most), 1, resolution))
                 }
             }
+            Find::Bsu => axis(whole(bsus(&point.scenario.load, requests), 1, resolution)),
             Find::Drives => return drives(point, trace, resolution),
         })
     }
@@ -240,7 +251,7 @@ impl Axis {
     pub(crate) fn hardness(&self, index: usize) -> f64 {
         match self.find {
             Find::Drives => -self.values[index],
-            Find::Speed | Find::Rate | Find::Depth => self.values[index],
+            Find::Speed | Find::Rate | Find::Depth | Find::Bsu => self.values[index],
         }
     }
 
@@ -248,7 +259,7 @@ impl Axis {
     pub(crate) fn near(&self, value: f64) -> usize {
         let bound = match self.find {
             Find::Drives => -value,
-            Find::Speed | Find::Rate | Find::Depth => value,
+            Find::Speed | Find::Rate | Find::Depth | Find::Bsu => value,
         };
         let below = (0..self.values.len()).rfind(|index| self.hardness(*index) <= bound);
         below.unwrap_or(0)
@@ -270,6 +281,17 @@ fn slowest_rate(load: &Load, requests: u64) -> f64 {
     };
     let batch = batch.and_then(|word| word.parse().ok());
     workload::slowest_rate_rps(requests, batch.unwrap_or(workload::BATCH_DEFAULT))
+}
+
+/// Business scaling units from the fewest on with which the requests of a load do not outlast
+/// virtual time, and each context has one.
+fn bsus(load: &Load, requests: u64) -> (u64, u64) {
+    let contexts = match load {
+        Load::Workload(part) => knob(part, "contexts"),
+        Load::Trace(_) => None,
+    };
+    let contexts = contexts.and_then(|word| word.parse().ok()).unwrap_or(1);
+    (workload::fewest_bsus(requests).max(contexts), BSUS_MAX)
 }
 
 /// Powers of 1 + `resolution` in a range, each rounded to the digits that tell neighbours apart: it
@@ -498,6 +520,7 @@ mod tests {
     fn what_is_looked_for_follows_from_the_load() {
         assert_eq!(Find::of(&scenario("poisson")), Ok(Find::Rate));
         assert_eq!(Find::of(&scenario("iometer")), Ok(Find::Depth));
+        assert_eq!(Find::of(&scenario("spc1:contexts=2")), Ok(Find::Bsu));
         assert_eq!(Find::of(&over_trace(&[])), Ok(Find::Speed));
         assert_eq!(
             Find::of(&over_trace(&[("replay", "dependent")])),
@@ -518,7 +541,6 @@ mod tests {
         assert!(
             nothing("tpcb").starts_with("workload = tpcb (allowed: a trace, or one of iometer")
         );
-        assert!(nothing("spc1").starts_with("find = nothing (allowed: drives: "));
     }
 
     #[test]
@@ -579,6 +601,23 @@ mod tests {
             let error = find.check(&scenario).unwrap_err().to_string();
             assert!(error.contains(words), "{find:?}: {error}");
         }
+    }
+
+    #[test]
+    fn business_units_are_found_in_a_load_that_leaves_them_open() {
+        let cases = [
+            (scenario("spc1:bsu=3"), "bsu = 3 (allowed: left out"),
+            (
+                scenario("poisson"),
+                "find = bsu (allowed: with a workload that has the knob bsu: spc1)",
+            ),
+            (over_trace(&[]), "a trace has a speed"),
+        ];
+        for (scenario, words) in cases {
+            let error = Find::Bsu.check(&scenario).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
+        assert_eq!(Find::Bsu.check(&scenario("spc1")), Ok(()));
     }
 
     #[test]
@@ -722,6 +761,11 @@ mod tests {
         let closed = over_trace(&[("replay", "closed")]);
         assert_eq!(ends(Find::Depth, &closed, 400), (1.0, 40.0));
         assert_eq!(ends(Find::Depth, &closed, 5), (1.0, 1.0));
+        assert_eq!(ends(Find::Bsu, &scenario("spc1"), 400).0, 1.0);
+        let contexts = scenario("spc1:contexts=3");
+        assert!(within(ends(Find::Bsu, &contexts, 400), (3.0, 1e5)));
+        let fewest = ends(Find::Bsu, &scenario("spc1"), 1_000_000_000_000).0;
+        assert_eq!(fewest, 5.0, "fewer take longer than virtual time lasts");
         let array = over_trace(&[("place", "stripe"), ("drive", "null")]);
         assert_eq!(ends(Find::Drives, &array, 0), (253.0, 1.0));
     }

@@ -217,7 +217,7 @@ fn do_no_more(found: &Reached, seen: &Tried, (find, full): (Find, Option<f64>)) 
     match (find, full) {
         _ if takes_one(&found.config) => true,
         (Find::Depth, _) => gain(&found.tried, seen).is_none_or(|gain| gain < GAIN),
-        (Find::Speed | Find::Rate, Some(full)) => SURELY_TOO_MUCH * seen.at > full,
+        (Find::Speed | Find::Rate | Find::Bsu, Some(full)) => SURELY_TOO_MUCH * seen.at > full,
         (Find::Drives, Some(full)) => seen.at < SURELY_TOO_MUCH * full,
         (_, None) => found.config["drive"]["queue_depth"].is_null(),
     }

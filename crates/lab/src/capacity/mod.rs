@@ -1,5 +1,5 @@
-//! How much a drive can take before an objective fails: the highest speed, rate or depth, or the
-//! fewest drives, at which `read p99 < 20 ms` still holds, for each choice.
+//! How much a drive can take before an objective fails: the highest speed, rate or depth, the most
+//! business units or the fewest drives, at which `read p99 < 20 ms` still holds, for each choice.
 //!
 //! All choices are searched at once, a round of runs at a time, with the same requests in every run
 //! of a setting (`axis`, `search`). A run says whether the objectives hold by its estimates, and by
@@ -515,7 +515,7 @@ fn choices(
     control: &Control,
 ) -> Result<Vec<Choice>, RunError> {
     let requests = match (how.find, points.first()) {
-        (Find::Depth | Find::Rate, Some(point)) => prepare::count(point, trace)?.get(),
+        (Find::Depth | Find::Rate | Find::Bsu, Some(point)) => prepare::count(point, trace)?.get(),
         _ => 0,
     };
     let mut axes = Vec::new();
@@ -530,7 +530,7 @@ fn choices(
         // some are passed over.
         let step = match how.find {
             Find::Speed | Find::Rate => (20.0 / how.resolution_percent).ceil() as i64,
-            Find::Depth => 4,
+            Find::Depth | Find::Bsu => 4,
             Find::Drives => 1,
         };
         let last = axis.values.len() as i64 - 1;
@@ -555,7 +555,7 @@ fn starts(
         Find::Speed => axis.near(1.0),
         Find::Rate => axis.near(100.0),
         Find::Depth => axis.near(8.0),
-        Find::Drives => axis.near(2.0),
+        Find::Bsu | Find::Drives => axis.near(2.0),
     };
     let mut first = Vec::new();
     for (point, axis) in points.iter().zip(axes) {
@@ -569,7 +569,7 @@ fn starts(
         };
         let (value, factor) = (axis.values[begin], foreseen.demand.load_factor);
         let [start, full] = match axis.find {
-            Find::Speed | Find::Rate => [value * BEGIN / factor, value / factor],
+            Find::Speed | Find::Rate | Find::Bsu => [value * BEGIN / factor, value / factor],
             Find::Drives => [value / BEGIN * factor, value * factor],
             Find::Depth => return (begin, None),
         };

@@ -19,6 +19,6 @@ pub(super) fn name(capacity: &Capacity, found: &Reached) -> String {
 pub(super) fn position(find: Find, at: f64) -> String {
     match find {
         Find::Drives => format!("with {}", find.words(at)),
-        Find::Speed | Find::Rate | Find::Depth => format!("at {}", find.words(at)),
+        Find::Speed | Find::Rate | Find::Depth | Find::Bsu => format!("at {}", find.words(at)),
     }
 }

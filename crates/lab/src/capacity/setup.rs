@@ -71,6 +71,7 @@ fn without_setting(config: &Value, find: Find) -> Value {
         Find::Speed => ("load", &["speed"]),
         Find::Rate => ("load", &["rate_rps"]),
         Find::Depth => ("load", &["depth"]),
+        Find::Bsu => ("load", &["bsu"]),
         Find::Drives => ("place", &["disks"]),
     };
     if let Some(part) = config.get_mut(part).and_then(Value::as_object_mut) {

@@ -267,7 +267,7 @@ fn short(find: Find, found: &Reached) -> String {
 pub(super) fn to(find: Find) -> &'static str {
     match find {
         Find::Drives => "with",
-        Find::Speed | Find::Rate | Find::Depth => "up to",
+        Find::Speed | Find::Rate | Find::Depth | Find::Bsu => "up to",
     }
 }
 
@@ -275,7 +275,7 @@ pub(super) fn to(find: Find) -> &'static str {
 pub(super) fn from(find: Find) -> &'static str {
     match find {
         Find::Drives => "with",
-        Find::Speed | Find::Rate | Find::Depth => "from",
+        Find::Speed | Find::Rate | Find::Depth | Find::Bsu => "from",
     }
 }
 
@@ -424,7 +424,7 @@ pub(super) fn settings(capacity: &Capacity) -> String {
     let percent = capacity.resolution_percent;
     let apart = match capacity.find {
         Find::Speed | Find::Rate => format!(", {percent} % apart"),
-        Find::Depth | Find::Drives => {
+        Find::Depth | Find::Bsu | Find::Drives => {
             format!(": whole numbers, neighbours or at most {percent} % apart")
         }
     };
@@ -432,6 +432,7 @@ pub(super) fn settings(capacity: &Capacity) -> String {
         Find::Speed => "speeds (times the recorded one)",
         Find::Rate => "rates (requests/s)",
         Find::Depth => "depths (requests in flight)",
+        Find::Bsu => "numbers of BSUs (50 requests/s each)",
         Find::Drives => "numbers of drives",
     };
     format!("settings are {what}{apart}")
@@ -443,6 +444,7 @@ pub(super) fn axis(find: Find) -> (&'static str, &'static str) {
         Find::Speed => ("speed", "times the recorded one"),
         Find::Rate => ("rate", "requests/s"),
         Find::Depth => ("depth", "requests in flight"),
+        Find::Bsu => ("bsu", "50 requests/s each"),
         Find::Drives => ("drives", ""),
     }
 }

@@ -218,6 +218,12 @@ pub(crate) fn slowest_rate_rps(requests: u64, batch: f64) -> f64 {
     (requests as f64 + 50.0 * batch) * 1e9 / LONGEST.0 as f64
 }
 
+/// The fewest business units of a load like that of SPC-1 with which so many requests do not
+/// outlast virtual time.
+pub(crate) fn fewest_bsus(requests: u64) -> u64 {
+    spc1::fewest(requests)
+}
+
 /// Whether requests at this rate come within virtual time.
 ///
 /// # Errors

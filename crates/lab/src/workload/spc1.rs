@@ -380,12 +380,17 @@ fn check_span(pages: u64, style: Style, contexts: u64) -> Result<(), ConfigError
     Ok(())
 }
 
+/// The fewest business units with which so many requests come within virtual time.
+pub(super) fn fewest(requests: u64) -> u64 {
+    libm::ceil(slowest_rate_rps(requests, 1.0) / BSU_RPS) as u64
+}
+
 /// Whether so many requests come within virtual time.
 ///
 /// # Errors
 /// They do not.
 fn check_load(requests: u64, bsus: u64) -> Result<(), ConfigError> {
-    let slowest = libm::ceil(slowest_rate_rps(requests, 1.0) / BSU_RPS) as u64;
+    let slowest = fewest(requests);
     if bsus >= slowest {
         return Ok(());
     }

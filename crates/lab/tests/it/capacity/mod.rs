@@ -5,6 +5,7 @@
 //! Systems, volume 1, 1975, section 5.6), and their number waiting is known in distribution
 //! (Crommelin, 1932), so the rates at which a mean or a percentile meets a limit are known.
 
+mod business_units;
 mod faults;
 mod filling;
 
