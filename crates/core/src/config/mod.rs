@@ -369,6 +369,10 @@ mod tests {
                 ["lrw.unit_kib = 6", "multiple of 4"],
             ),
             (
+                "lrw:size=64KiB:unit_kib=68",
+                ["lrw.unit_kib = 68", "at most the 64 KiB of lrw.size"],
+            ),
+            (
                 "cscan:size=1MB:low_percent=90",
                 [
                     "cscan.low_percent = 90",
@@ -383,7 +387,12 @@ mod tests {
                 assert!(error.contains(piece), "{buffer}: {error}");
             }
         }
-        assert_eq!(error("wow:size=1MB:unit_kib=384:retries=0"), "");
+        for buffer in [
+            "wow:size=1MB:unit_kib=384:retries=0",
+            "lrw:size=64KiB:unit_kib=64",
+        ] {
+            assert_eq!(error(buffer), "");
+        }
     }
 
     #[test]

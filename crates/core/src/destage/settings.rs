@@ -120,7 +120,8 @@ impl Buffering {
     /// Of the settings of the buffer of this name.
     ///
     /// # Errors
-    /// No size is said or there is room for no page, or the marks are in the wrong order.
+    /// No size is said or there is room for no page, or for less than a unit that is said, or the
+    /// marks are in the wrong order.
     pub fn of(name: &str, knobs: &Knobs) -> Result<Buffering, ConfigError> {
         let size = knobs.choice("size");
         if size == UNSET {
@@ -132,6 +133,13 @@ impl Buffering {
             let allowed = "room for a page of 4 KiB at least, and for fewer than 2 billion";
             return Err(ConfigError::value(&format!("{name}.size"), size, allowed));
         }
+        let unit_kib: Option<u64> = knobs.choice(UNIT).parse().ok();
+        let room = pages * PAGE_BYTES / 1024;
+        if let Some(kib) = unit_kib.filter(|kib| *kib > room) {
+            let allowed = format!("auto, or at most the {room} KiB of {name}.size");
+            let key = format!("{name}.{UNIT}");
+            return Err(ConfigError::value(&key, &kib.to_string(), &allowed));
+        }
         let (low, high) = (knobs.integer("low_percent"), knobs.integer("high_percent"));
         if low >= high {
             let allowed = format!("below {name}.high_percent, which is {high}");
@@ -140,7 +148,7 @@ impl Buffering {
         }
         Ok(Buffering {
             pages,
-            unit_kib: knobs.choice(UNIT).parse().ok(),
+            unit_kib,
             write_time: knobs.duration_us("write_us"),
             read_time: knobs.duration_us("read_us"),
             marks: Marks {

@@ -529,6 +529,11 @@ impl Stack {
         self.shape.copy_unit
     }
 
+    /// Blocks that the placement writes best together.
+    pub fn stripe(&self) -> Blocks {
+        self.shape.stripe
+    }
+
     /// Whether the placement does anything in spare time.
     pub fn uses_spare_time(&self) -> bool {
         self.shape.spare_time

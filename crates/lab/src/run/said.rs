@@ -6,9 +6,10 @@ use nearslot_core::config::{StackConfig, is_lru_but_for_sequences};
 use nearslot_core::contract::{Blueprint, Cache, Destage, Placement};
 use nearslot_core::ids::StreamId;
 use nearslot_core::io::WriteCache;
+use nearslot_core::pages::PAGE;
 use nearslot_core::registry::{ConfigError, Kind, KindCard, Need, written};
 use nearslot_core::stack::Stack;
-use nearslot_core::units::{BLOCK_BYTES, Duration};
+use nearslot_core::units::{BLOCK_BYTES, Blocks, Duration};
 
 use self::arrays::degraded;
 pub(super) use self::at_end::AtEnd;
@@ -520,7 +521,7 @@ fn lost(tally: Tally) -> Vec<Warning> {
 }
 
 /// What to know of caches: that nobody knows what the drives' do at a power cut, that the stack's
-/// holds everything.
+/// holds everything, that a write buffer holds less than is written best together.
 pub(super) fn of_caches(
     (scenario, given): (&Scenario, StackConfig),
     (blueprint, stack): (&dyn Blueprint, &Stack),
@@ -531,8 +532,8 @@ pub(super) fn of_caches(
         parts: scenario.parts.clone(),
         ..given
     };
-    let all = holds_all(&asked, stack)?;
-    Ok(unknown.into_iter().chain(all))
+    let told = [holds_all(&asked, stack)?, never_whole(&asked, stack)?];
+    Ok(unknown.into_iter().chain(told.into_iter().flatten()))
 }
 
 /// That a write buffer gave up what was answered, or that its writes were so few, or so large, that
@@ -591,6 +592,22 @@ fn holds_all(config: &StackConfig, stack: &Stack) -> Result<Option<Warning>, Run
         cache.size
     );
     Ok(Some(Warning::new(WarningKind::HoldsAll, &text)))
+}
+
+/// That a write buffer has room for less than the placement writes without a read before, if it has.
+fn never_whole(config: &StackConfig, stack: &Stack) -> Result<Option<Warning>, RunError> {
+    let (room, stripe) = match config.in_buffer()? {
+        Some((_, buffer)) => (buffer.pages * PAGE, stack.stripe().0),
+        None => return Ok(None),
+    };
+    let place = &config.parts.of::<dyn Placement>().name;
+    let kib = |blocks: u64| Blocks(blocks).bytes().div_ceil(1024);
+    let text = format!(
+        "the write buffer has room for {} KiB, and {place} writes {} KiB together without a read before: so many are never in it, and each write of what it has reads first",
+        kib(room),
+        kib(stripe)
+    );
+    Ok((room < stripe).then(|| Warning::new(WarningKind::Buffer, text)))
 }
 
 #[cfg(test)]

@@ -501,3 +501,21 @@ fn writes_of_parts_of_chunks_are_told() {
         assert!(told_of(place, log).is_empty(), "{place}");
     }
 }
+
+/// A write buffer with room for less than a stripe never writes one without a read.
+#[test]
+fn a_write_buffer_that_holds_less_than_a_stripe_is_told() {
+    let workload = "poisson:requests=400:rate_rps=50:read_share=0.5";
+    for (size, expected) in [("252KiB", 1), ("256KiB", 0)] {
+        let buffer = format!("lrw:size={size}");
+        let settings = [("drive", DRIVE), ("place", "raid5"), ("buffer", &buffer)];
+        let results = compared(workload, &settings, &[]);
+        let mut texts = told(&results, WarningKind::Buffer);
+        texts.retain(|text| text.contains(" KiB together"));
+        assert_eq!(texts.len(), expected, "{size}: {texts:?}");
+        for text in texts {
+            let begin = "the write buffer has room for 252 KiB, and raid5 writes 256 KiB together";
+            assert!(text.starts_with(begin), "{text}");
+        }
+    }
+}
