@@ -8,7 +8,7 @@ use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 
-use crate::registry::{self, AnyKind, ConfigError, Kind, KnobValue, Knobs};
+use crate::registry::{self, AnyKind, ConfigError, Kind, KnobValue, Knobs, Refused};
 
 /// A part by name, with settings of its knobs.
 #[derive(Clone, Debug, PartialEq)]
@@ -151,10 +151,20 @@ impl PartConfig {
     /// Finds, checks and builds it.
     ///
     /// # Errors
-    /// As [`PartConfig::spelled_out`]; knobs that contradict each other or the drive.
+    /// As [`PartConfig::spelled_out`]; knobs that contradict each other or the drive, told by the
+    /// part's name, too.
     pub fn build<K: Kind + ?Sized>(&self, env: &K::Env<'_>) -> Result<Box<K>, K::Error> {
         let spec = registry::find::<K>(&self.name)?;
-        (spec.build)(&spec.card().check(&self.knobs)?, env)
+        let card = spec.card();
+        let built = (spec.build)(&card.check(&self.knobs)?, env);
+        built.map_err(|mut error| {
+            if let Some(error) = error.setting()
+                && card.knobs.iter().any(|knob| knob.name == error.key)
+            {
+                error.key = format!("{}.{}", card.name, error.key);
+            }
+            error
+        })
     }
 }
 

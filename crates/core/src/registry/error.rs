@@ -70,6 +70,18 @@ impl ConfigError {
     }
 }
 
+/// Why a part cannot be built, which may be a setting of it.
+pub trait Refused {
+    /// The setting, if it is one.
+    fn setting(&mut self) -> Option<&mut ConfigError>;
+}
+
+impl Refused for ConfigError {
+    fn setting(&mut self) -> Option<&mut ConfigError> {
+        Some(self)
+    }
+}
+
 /// The known name nearest to a mistyped one, if any is near.
 pub fn nearest(name: &str, known: &[&str]) -> Option<Box<str>> {
     let scored = known

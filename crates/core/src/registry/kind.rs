@@ -6,7 +6,7 @@
 
 use std::marker::PhantomData;
 
-use super::{ConfigError, Need, PartCard, Spec, canonical};
+use super::{ConfigError, Need, PartCard, Refused, Spec, canonical};
 
 /// What a kind is called, and what it is for.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub trait Kind: 'static {
 
     /// Why one cannot be built: knobs that contradict each other or the drive, or what an earlier
     /// life left of it.
-    type Error: From<ConfigError>;
+    type Error: From<ConfigError> + Refused;
 
     /// Its parts, in the order of presentation.
     fn table() -> &'static [&'static Spec<Self>];

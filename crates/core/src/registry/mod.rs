@@ -18,7 +18,7 @@ pub use card::{Build, PartCard, Spec};
 pub use env::{
     CacheEnv, DestageEnv, DriveEnv, FaultsEnv, Names, PrefetchEnv, Survivors, VolumeEnv,
 };
-pub use error::{ConfigError, nearest};
+pub use error::{ConfigError, Refused, nearest};
 pub use kind::{AnyKind, Kind, KindCard, Of, find};
 pub use knobs::{Knob, KnobKind, KnobValue, Knobs, Need, written};
 pub use memo::{Forgetful, Memo, Prepared};

@@ -1,7 +1,7 @@
 //! Why a volume that an earlier life left cannot be gone on with. No setting is wrong then: the
 //! volume is.
 
-use super::ConfigError;
+use super::{ConfigError, Refused};
 use crate::maplog::Damage;
 
 /// Why a volume cannot be opened.
@@ -29,6 +29,15 @@ pub enum VolumeError {
         /// What it may say.
         expected: String,
     },
+}
+
+impl Refused for VolumeError {
+    fn setting(&mut self) -> Option<&mut ConfigError> {
+        match self {
+            VolumeError::Config(error) => Some(error),
+            VolumeError::Damaged { .. } | VolumeError::Unfit { .. } => None,
+        }
+    }
 }
 
 impl VolumeError {

@@ -464,15 +464,15 @@ pub(super) mod tests {
         for (words, refused) in [
             (
                 "hot_space=0.1",
-                "hot_space = 0.1 (allowed: beside locality=hot_cold,",
+                "iometer.hot_space = 0.1 (allowed: beside locality=hot_cold,",
             ),
             (
                 "locality=zipf:hot_requests=0.1",
-                "hot_requests = 0.1 (allowed: beside locality=hot_cold,",
+                "iometer.hot_requests = 0.1 (allowed: beside locality=hot_cold,",
             ),
             (
                 "locality=hot_cold:zipf_exponent=0.5",
-                "zipf_exponent = 0.5 (allowed: beside locality=zipf,",
+                "iometer.zipf_exponent = 0.5 (allowed: beside locality=zipf,",
             ),
         ] {
             let told = synthetic(&format!("iometer:{words}"))

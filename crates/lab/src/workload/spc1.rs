@@ -70,13 +70,14 @@ use std::ops::Range;
 
 use nearslot_core::ids::StreamId;
 use nearslot_core::op::Op;
-use nearslot_core::registry::{ConfigError, Knob, Knobs, Spec};
+use nearslot_core::registry::{ConfigError, Knob, Knobs, Spec, written};
 use nearslot_core::request::Request;
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{BLOCK_BYTES, Duration, Instant};
 
 use self::walk::{Counts, LEAF_PAGES, Region, Style, Walker};
 use super::{LoadEnv, Synthetic, Workload, access, slowest_rate_rps};
+use crate::number::decimal_bytes;
 
 mod walk;
 
@@ -277,7 +278,8 @@ impl Spc1 {
             _ => Counts::Tree,
         };
         let span = access::span_blocks(knobs, env) / PAGE_BLOCKS;
-        check_span(span, style, contexts)?;
+        let all = env.capacity.0 / PAGE_BLOCKS;
+        check_span((knobs.number("span"), span, all), style, contexts)?;
         let asus = asus(span);
         let mut spc1 = Spc1 {
             left: knobs.integer("requests"),
@@ -348,13 +350,19 @@ fn gap(rng: &mut Rng, mean_ns: f64) -> u64 {
     libm::round(rng.exponential(mean_ns)) as u64
 }
 
-/// Whether the walk has room in a span of so many pages, and memory has room for its counts.
+/// Whether the walk has room in such a share of all pages, which makes so many, and memory has room
+/// for its counts.
 ///
 /// # Errors
 /// One of them has not.
-fn check_span(pages: u64, style: Style, contexts: u64) -> Result<(), ConfigError> {
+fn check_span(
+    (share, pages, all): (f64, u64, u64),
+    style: Style,
+    contexts: u64,
+) -> Result<(), ConfigError> {
+    let bytes = |pages: u64| decimal_bytes(pages.saturating_mul(PAGE_BYTES));
     let refused = |allowed: String| {
-        let span = format!("{} bytes", pages.saturating_mul(PAGE_BYTES));
+        let span = format!("{}, which is {}", written(share), bytes(pages));
         Err(ConfigError::value("spc1.span", &span, &allowed))
     };
     // A region is a twentieth of an ASU; up to two leaves of it may not be whole.
@@ -362,9 +370,15 @@ fn check_span(pages: u64, style: Style, contexts: u64) -> Result<(), ConfigError
     let aligned_min = (region_min * 20).div_ceil(TWENTIETHS[0] * ALIGNED_PAGES);
     let pages_min = aligned_min * 20 * ALIGNED_PAGES;
     if pages < pages_min {
+        let least = match pages_min <= all {
+            true => {
+                let share = share_told(pages_min, all, libm::ceil);
+                format!("at least {share} of {}", bytes(all))
+            }
+            false => format!("a drive of at least {} bytes", pages_min * PAGE_BYTES),
+        };
         return refused(format!(
-            "at least {} bytes, of which a region of the walk, a twentieth of 45 %, has {} leaves of 32 KiB",
-            pages_min * PAGE_BYTES,
+            "{least}, so that a region of the walk, a twentieth of 45 %, has {} leaves of 32 KiB",
             style.leaves_min(),
         ));
     }
@@ -372,12 +386,26 @@ fn check_span(pages: u64, style: Style, contexts: u64) -> Result<(), ConfigError
     let leaves_max = COUNTS_BYTES_MAX / regions / contexts;
     let pages_max = leaves_max * LEAF_PAGES * 20 / TWENTIETHS[0] * 20;
     if pages > pages_max {
+        let most = share_told(pages_max, all, libm::floor);
         return refused(format!(
-            "at most {} bytes if contexts = {contexts}: the leaves of the walk would take more than 4 GiB of memory",
-            pages_max * PAGE_BYTES,
+            "at most {most} of {} if contexts = {contexts}: the leaves of the walk would take more than 4 GiB of memory",
+            bytes(all),
         ));
     }
     Ok(())
+}
+
+/// Digits that shares are told with.
+const SHARE_DIGITS: i32 = 4;
+
+/// The share of all pages that makes so many, to a few digits: no fewer of them, or no more.
+fn share_told(pages: u64, all: u64, rounded: fn(f64) -> f64) -> String {
+    let share = pages as f64 / all as f64;
+    let zeros = -libm::floor(libm::log10(share)) as i32;
+    let decimals = (zeros + SHARE_DIGITS - 1).max(0);
+    let scale = libm::pow(10.0, f64::from(decimals));
+    let told = rounded(share * scale) / scale;
+    format!("{told:.*}", decimals as usize)
 }
 
 /// The fewest business units with which so many requests come within virtual time.

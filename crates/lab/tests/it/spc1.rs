@@ -413,22 +413,27 @@ fn what_cannot_be_is_refused() {
         (
             smallest - 1,
             "",
-            "spc1.span = 190050304 bytes (allowed: at least 190054400 bytes, of which a region of the walk",
+            "spc1.span = 1, which is 190.1 MB (allowed: a drive of at least 190054400 bytes, so that a region of the walk, a twentieth of 45 %, has 128 leaves",
         ),
         (
             smallest,
             "span=0.5",
-            "spc1.span = 95027200 bytes (allowed: at least 190054400 bytes",
+            "spc1.span = 0.5, which is 95.03 MB (allowed: at least 1.000 of 190.1 MB, so that",
+        ),
+        (
+            1_000 * smallest,
+            "span=0.0001",
+            "spc1.span = 0.0001, which is 19.01 MB (allowed: at least 0.001000 of 190.1 GB",
         ),
         (
             100,
             "walk=fixed",
-            "spc1.span = 409600 bytes (allowed: at least 96993280 bytes",
+            "spc1.span = 1, which is 409.6 kB (allowed: a drive of at least 96993280 bytes",
         ),
         (
             1 << 50,
             "",
-            "spc1.span = 4611686018427387904 bytes (allowed: at most 20",
+            "spc1.span = 1, which is 4611686018 GB (allowed: at most 0.0004521 of 4611686018 GB if contexts = 1",
         ),
         (
             PAGES,

@@ -36,46 +36,46 @@ fn impossible_arrays_are_named() {
         ("ew_array:dd=0.9:ds=1", "ew_array.dd = 0.9 (allowed: "),
         (
             "ew_array:dm=2:foreground=3",
-            "foreground = 3 (allowed: at most 2, the copies there are)",
+            "ew_array.foreground = 3 (allowed: at most 2, the copies there are)",
         ),
         (
             "ew_array:stripe_kib=6",
-            "stripe_kib = 6 (allowed: a multiple of 4, the KiB that are written as a whole)",
+            "ew_array.stripe_kib = 6 (allowed: a multiple of 4, the KiB that are written as a whole)",
         ),
         (
             "eager:dilution=5000",
-            "dilution = 5000 (allowed: what gives some of a drive's",
+            "eager.dilution = 5000 (allowed: what gives some of a drive's",
         ),
         (
             "eager:chunk_kib=1024",
-            "chunk_kib = 1024 (allowed: no more than a track",
+            "eager.chunk_kib = 1024 (allowed: no more than a track",
         ),
         (
             "mirror:disks=3",
-            "disks = 3 (allowed: a multiple of 2, the copies)",
+            "mirror.disks = 3 (allowed: a multiple of 2, the copies)",
         ),
         (
             "mirror:copies=4:disks=2",
-            "disks = 2 (allowed: a multiple of 4, the copies)",
+            "mirror.disks = 2 (allowed: a multiple of 4, the copies)",
         ),
         (
             "mirror:foreground=3",
-            "foreground = 3 (allowed: at most 2, the copies there are)",
+            "mirror.foreground = 3 (allowed: at most 2, the copies there are)",
         ),
         (
             "mirror:stripe_kib=6",
-            "stripe_kib = 6 (allowed: a multiple of 4",
+            "mirror.stripe_kib = 6 (allowed: a multiple of 4",
         ),
         ("sr_array:ds=1.3:dr=3", "ds x dr = 3.9"),
-        ("sr_array:dr=4", "dr = 4 (allowed: "),
+        ("sr_array:dr=4", "sr_array.dr = 4 (allowed: "),
         (
             "stripe:stripe_kib=1000000",
-            "stripe_kib = 1000000 (allowed: no more than the 6400 KiB of a drive)",
+            "stripe.stripe_kib = 1000000 (allowed: no more than the 6400 KiB of a drive)",
         ),
         ("distorted_mirror:ds=1.2", "ds x dd = 2.4"),
         (
             "raid5:disks=7:arrays=2",
-            "disks = 7 (allowed: a multiple of 2, the arrays, and at least 6: an array has three drives or more)",
+            "raid5.disks = 7 (allowed: a multiple of 2, the arrays, and at least 6: an array has three drives or more)",
         ),
     ] {
         let refusal = refusal(place);

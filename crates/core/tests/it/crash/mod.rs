@@ -194,18 +194,18 @@ fn map_tracks_that_cannot_be_are_refused() {
     };
     let few = refused("eager:chunk_kib=1:map=virtual_log:map_tracks=2");
     assert!(
-        few.starts_with("map_tracks = 2 (allowed: 0, or about "),
+        few.starts_with("eager.map_tracks = 2 (allowed: 0, or about "),
         "{few}"
     );
     let many = refused("eager:map=virtual_log:map_tracks=640");
     assert!(
-        many.starts_with("map_tracks = 640 (allowed: 0, or fewer than the 640 tracks"),
+        many.starts_with("eager.map_tracks = 640 (allowed: 0, or fewer than the 640 tracks"),
         "{many}"
     );
     for map in ["log", "memory"] {
         let other = refused(&format!("eager:map={map}:map_tracks=6"));
         assert!(
-            other.starts_with("map_tracks = 6 (allowed: 0 with map="),
+            other.starts_with("eager.map_tracks = 6 (allowed: 0 with map="),
             "{other}"
         );
     }
@@ -504,7 +504,10 @@ fn a_map_in_memory_is_not_recovered() {
     assert!(built.stack.nvram().is_none());
     let error = config.recover(&world::Nothing).err().unwrap();
     assert!(matches!(error, VolumeError::Config(_)), "{error:?}");
-    assert!(error.to_string().starts_with("map = memory"), "{error}");
+    assert!(
+        error.to_string().starts_with("eager.map = memory"),
+        "{error}"
+    );
 }
 
 /// The older of two logs is that of a drive that was given up: it is sound.
@@ -577,27 +580,27 @@ fn a_knob_of_a_log_without_effect_is_refused() {
     for (place, says) in [
         (
             "eager:home=drive",
-            "home = drive (allowed: nvram with map=memory,",
+            "eager.home = drive (allowed: nvram with map=memory,",
         ),
         (
             "ew_array:map=virtual_log:home=drive",
-            "home = drive (allowed: nvram with map=virtual_log,",
+            "ew_array.home = drive (allowed: nvram with map=virtual_log,",
         ),
         (
             "distorted_mirror:map=log:home=drive:nvram_entries=8",
-            "nvram_entries = 8 (allowed: 670 with home=drive,",
+            "distorted_mirror.nvram_entries = 8 (allowed: 670 with home=drive,",
         ),
         (
             "eager:nvram_entries=8",
-            "nvram_entries = 8 (allowed: 670 with map=memory, which has no log region)",
+            "eager.nvram_entries = 8 (allowed: 670 with map=memory, which has no log region)",
         ),
         (
             "ew_array:map=virtual_log:portions=3",
-            "portions = 3 (allowed: 4 with map=virtual_log, which has no log region)",
+            "ew_array.portions = 3 (allowed: 4 with map=virtual_log, which has no log region)",
         ),
         (
             "distorted_mirror:map=virtual_log:log_region_kib=900",
-            "log_region_kib = 900 (allowed: 0 with map=virtual_log, which has no log region)",
+            "distorted_mirror.log_region_kib = 900 (allowed: 0 with map=virtual_log, which has no log region)",
         ),
     ] {
         let text = refused(place);
@@ -613,7 +616,7 @@ fn a_log_region_that_is_too_small_is_named_with_what_it_needs() {
         .unwrap()
         .to_string();
     assert!(
-        error.starts_with("log_region_kib = 1 (allowed: 0, or at least "),
+        error.starts_with("eager.log_region_kib = 1 (allowed: 0, or at least "),
         "{error}"
     );
     let error = config("eager:dilution=1.01:map=log:log_region_kib=6000", "satf_ew").build();
