@@ -138,3 +138,29 @@ fn a_configuration_is_told_of_the_choice_that_ran_with_it() {
     }
     assert!(!told.iter().any(|fact| fact.starts_with("slow")));
 }
+
+/// Of many choices a headline names the best, the next and the last.
+#[test]
+fn a_headline_of_a_dozen_has_few_clauses() {
+    let mut capacity = interrupted();
+    let first = capacity.choices.remove(1);
+    let mut all = vec![first];
+    for number in (2..=12).rev() {
+        let mut other = interrupted().choices.remove(1);
+        other.choice = format!("drive=d{number}");
+        other.holds = Some(f64::from(13 - number) / 4.0);
+        all.push(other);
+    }
+    capacity.best = Some(0);
+    capacity.choices = all;
+    let (headline, _) = words::sentences(&capacity, false);
+    let end = "; of 11 others the next is d2 up to 2.75, and the last d12 up to 0.25.";
+    assert!(headline.starts_with("fast holds"), "{headline}");
+    assert!(headline.ends_with(end), "{headline}");
+    capacity.choices.truncate(3);
+    let (headline, _) = words::sentences(&capacity, false);
+    assert!(
+        headline.ends_with(", d11 up to 0.5, d12 up to 0.25."),
+        "{headline}"
+    );
+}

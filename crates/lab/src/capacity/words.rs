@@ -9,6 +9,9 @@ use crate::objective;
 
 /// Choices that are listed one by one; of more only their number is told.
 const LISTED_MAX: usize = 6;
+/// Choices beside the best that a headline names with how far they hold; of more it names the next
+/// and the last.
+const BESIDE_MAX: usize = 3;
 
 /// What has to hold, in words.
 pub(super) fn objectives(capacity: &Capacity) -> String {
@@ -76,18 +79,14 @@ fn headline(capacity: &Capacity) -> String {
     );
     let told =
         |found: &Reached| format!("{} {}", name(capacity, found), short(capacity.find, found));
-    // Of many, the best, and the last of all.
-    let listed = if order.len() > LISTED_MAX {
-        LISTED_MAX / 2
-    } else {
-        order.len()
-    };
-    for found in &order[..listed] {
-        text += &format!(", {}", told(found));
-    }
-    if let [.., last] = &order[listed..] {
-        let others = order.len() - listed;
-        text += &format!(", {others} others, the last of which is {}", told(last));
+    match order.as_slice() {
+        [next, .., last] if order.len() > BESIDE_MAX => {
+            let (others, next, last) = (order.len(), told(next), told(last));
+            text += &format!("; of {others} others the next is {next}, and the last {last}");
+        }
+        few => few
+            .iter()
+            .for_each(|found| text += &format!(", {}", told(found))),
     }
     text + "."
 }

@@ -8,6 +8,9 @@
 //! behind the others, or one that served wrong blocks where another one did not. A run without an
 //! interval is told as such, and takes none from the others. Names are as short as they can be:
 //! where one key is varied, its values alone.
+//!
+//! However many choices there are, the first sentence of a headline says who leads, by how much and
+//! over whom. What is undecided, and what speaks against it, are sentences of their own behind it.
 
 mod described;
 mod failing;
@@ -23,6 +26,9 @@ use crate::outcome::{Rank, Ranking, Role, Run, Standing, Traced, Varied, Word};
 /// Loads that are listed one by one; of more only their number is told, and the range of what they
 /// say.
 const LISTED_MAX: usize = 6;
+
+/// How many times faster a choice is stands beside each of so many loads; of more the range is told.
+const RATIOS_MAX: usize = 3;
 
 /// Where all means are within this ratio of the best, it is said how near they are.
 const HARDLY: f64 = 1.05;
@@ -280,7 +286,7 @@ impl Names<'_> {
         match self.without_interval(ranking).as_slice() {
             [] => String::new(),
             some => format!(
-                "; of {} there are too few answers to tell",
+                " Of {} there are too few answers to tell.",
                 self.choices(some)
             ),
         }
@@ -304,16 +310,16 @@ impl Names<'_> {
                     self.choices(&leaders)
                 };
                 let (mean, rest) = (mean(leaders[0]), self.rest(ranking, leaders.len()));
-                let headline = format!("{who} do the same: {mean} ms on average{rest}{untold}.");
+                let headline = format!("{who} do the same: {mean} ms on average{rest}.{untold}");
                 (headline, self.ahead(ranking, leaders[0], "Each is"))
             }
             Lead::Undecided(leaders, open) => {
-                let lead = self.undecided(&leaders);
+                let (lead, why) = (self.undecided(&leaders), self.uneven(&leaders));
                 let (rest, open) = (
                     self.rest(ranking, leaders.len()),
                     self.open(leaders[0], &open),
                 );
-                let headline = format!("{lead}{rest}{open}{untold}.");
+                let headline = format!("{lead}{rest}.{why}{open}{untold}");
                 let who = format!("{} is", self.choice(leaders[0]));
                 (headline, self.ahead(ranking, leaders[0], &who))
             }
@@ -353,9 +359,9 @@ impl Names<'_> {
             (_, true) => format!("Of {who}, which {has}, there are too few answers to tell{rest}."),
             _ if equal && who == "all choices" => {
                 let untold = self.untold(ranking);
-                format!("All choices {has}{untold}{rest}.")
+                format!("All choices {has}{rest}.{untold}")
             }
-            _ => format!("{who} {has}{}{rest}.", self.untold(ranking)),
+            _ => format!("{who} {has}{rest}.{}", self.untold(ranking)),
         }
     }
 
@@ -386,17 +392,17 @@ impl Names<'_> {
         match lead {
             Some(lead) => {
                 let detail = (ranking.baseline != Some(is_next)).then(|| capital(&next) + ".");
-                let headline = format!("{who} {wins}: {mean} ms on average, {lead}{but}{untold}.");
+                let headline = format!("{who} {wins}: {mean} ms on average, {lead}.{but}{untold}");
                 (headline, detail.into_iter().collect())
             }
             None => {
-                let headline = format!("{who} {wins}: {mean} ms on average; {next}{but}{untold}.");
+                let headline = format!("{who} {wins}: {mean} ms on average; {next}.{but}{untold}");
                 (headline, Vec::new())
             }
         }
     }
 
-    /// What limits a win over another: its tail, and a queue that may grow.
+    /// What limits a win over another, in sentences: its tail, and a queue that may grow.
     fn but(&self, best: &Rank, other: &Rank) -> String {
         // One that does not serve what is asked is compared with none.
         let other = if serves(other) { other } else { best };
@@ -405,7 +411,7 @@ impl Names<'_> {
         if caveats::longer_tail(won, lost) {
             let of = self.choice(other);
             but += &format!(
-                "; but its p99 is longer than that of {of}, {}",
+                " But its p99 is longer than that of {of}, {}.",
                 caveats::tails(won, lost)
             );
         }
@@ -417,12 +423,12 @@ impl Names<'_> {
             [] => {}
             [(name, offered)] => {
                 but += &format!(
-                    "; but under {name} the queue may grow ({offered}), and then the mean tells how long the load is"
+                    " But under {name} the queue may grow ({offered}), and then the mean tells how long the load is."
                 );
             }
             [(one, offered), .., (other, too)] => {
                 but += &format!(
-                    "; but under {one} the queue may grow ({offered}), and under {other}, too ({too}), and then the means tell how long the load is"
+                    " But under {one} the queue may grow ({offered}), and under {other}, too ({too}), and then the means tell how long the load is."
                 );
             }
         }
@@ -489,7 +495,7 @@ impl Names<'_> {
             let ratios = self.ratios(choice, won, baseline);
             let but = self.but_at(choice, won, baseline);
             let (who, at) = (self.short(Role::Choice, choice), self.at(won, rankings));
-            said.push((won.len(), format!("{who} {verb} at {at}{ratios}{but}.")));
+            said.push((won.len(), format!("{who} {verb} at {at}{ratios}.{but}")));
         }
         // The one that wins most often comes first; a tie keeps the order of the grid.
         said.sort_by_key(|(won, _)| std::cmp::Reverse(*won));
@@ -530,7 +536,7 @@ impl Names<'_> {
         format!(", the first of them {range} as fast as {}", found[0].0)
     }
 
-    /// What limits wins under several loads: where the tail is longer, and where a queue may grow.
+    /// What limits wins under several loads, in sentences: where the tail is longer, and where a queue may grow.
     fn but_at(&self, winner: &str, won: &[&Ranking], baseline: Option<&str>) -> String {
         let at = |is: &dyn Fn(&Run, &Run) -> bool| {
             let pair = |ranking: &Ranking| {
@@ -553,11 +559,11 @@ impl Names<'_> {
         };
         let mut but = String::new();
         if !tails.is_empty() {
-            but += &format!("; but its p99 is longer than that of {of} at {tails}");
+            but += &format!(" But its p99 is longer than that of {of} at {tails}.");
         }
         if !grows.is_empty() {
             but += &format!(
-                "; but at {grows} a queue may grow, and then the mean tells how long the load is"
+                " But at {grows} a queue may grow, and then the mean tells how long the load is."
             );
         }
         but
@@ -581,7 +587,7 @@ impl Names<'_> {
         if found.is_empty() {
             return String::new();
         }
-        if found.len() > LISTED_MAX {
+        if found.len() > RATIOS_MAX {
             let least = found
                 .iter()
                 .map(|(_, ratio)| *ratio)

@@ -11,7 +11,7 @@ fn means_far_apart_that_are_undecided_have_a_reason() {
     *batches = std::array::from_fn(|batch| 7.3 + noise(batch) - 2.0);
     batches[3] += (218.8 - 7.3) * BATCHES as f64;
     let told = format!(
-        "Undecided between satf and fcfs: 7.300 and 218.8 ms on average, but the batches of requests are uneven, 1 of {BATCHES} \
+        "Undecided between satf and fcfs: 7.300 and 218.8 ms on average. The batches of requests are uneven, 1 of {BATCHES} \
          makes more than half of the difference."
     );
     assert_eq!(judged(&runs, &varied, Some("sched=fcfs")).headline, told);
@@ -23,7 +23,7 @@ fn a_win_with_a_longer_tail_says_so() {
     tail(&mut runs[0].0, 30.0, 4.0);
     tail(&mut runs[1].0, 50.0, 4.0);
     let said = judged(&runs, &keys, Some("sched=fcfs")).headline;
-    let told = "confidence); but its p99 is longer than that of fcfs, 50.00 ms against 30.00.";
+    let told = "confidence). But its p99 is longer than that of fcfs, 50.00 ms against 30.00.";
     assert!(said.ends_with(told), "{said}");
     let said = judged(&runs, &keys, Some("sched=satf")).headline;
     assert!(said.contains("p99 is longer than that of fcfs"), "{said}");
@@ -35,7 +35,7 @@ fn a_win_with_a_longer_tail_says_so() {
     let (runs, keys) = longer_tail_at_8();
     assert_eq!(
         judged(&runs, &keys, Some("sched=fcfs")).headline,
-        "satf wins at every depth: 1.11× as fast as fcfs at 1, 1.11× at 8; but its p99 is longer than that of fcfs at 8."
+        "satf wins at every depth: 1.11× as fast as fcfs at 1, 1.11× at 8. But its p99 is longer than that of fcfs at 8."
     );
 }
 
@@ -55,7 +55,7 @@ fn a_win_over_a_queue_that_may_grow_says_so() {
     runs[0].0.demand = Some(demand(0.99));
     runs[1].0.demand = Some(demand(0.4));
     let said = judged(&runs, &keys, Some("sched=fcfs")).headline;
-    let told = "; but under fcfs the queue may grow (the load is about 0.99 of what the drives can do), and then the mean tells \
+    let told = " But under fcfs the queue may grow (the load is about 0.99 of what the drives can do), and then the mean tells \
                 how long the load is.";
     assert!(said.contains("21.0× as fast"), "{said}");
     assert!(said.ends_with(told), "{said}");
@@ -73,11 +73,11 @@ fn a_win_over_a_queue_that_may_grow_says_so() {
     }
     (runs[0].0.demand, runs[0].0.at_limit) = (None, true);
     let said = judged(&runs, &keys, Some("sched=fcfs")).headline;
-    let told = "; but under fcfs the queue may grow (the drives had hardly a moment left), and then the mean tells how long the load is.";
+    let told = " But under fcfs the queue may grow (the drives had hardly a moment left), and then the mean tells how long the load is.";
     assert!(said.ends_with(told), "{said}");
     runs[1].0.demand = Some(demand(1.0));
     let said = judged(&runs, &keys, Some("sched=fcfs")).headline;
-    let told = "; but under fcfs the queue may grow (the drives had hardly a moment left), and under satf, too (the load is about 1.00 of what the drives can do), \
+    let told = " But under fcfs the queue may grow (the drives had hardly a moment left), and under satf, too (the load is about 1.00 of what the drives can do), \
                 and then the means tell how long the load is.";
     assert!(said.ends_with(told), "{said}");
     // A run that kept up with more than was estimated has refuted the estimate.
@@ -94,7 +94,7 @@ fn a_win_over_a_queue_that_may_grow_says_so() {
     let keys = varied(&[("sched", &["fcfs", "satf"]), ("speed", &["1", "4"])]);
     assert_eq!(
         judged(&runs, &keys, Some("sched=fcfs")).headline,
-        "satf wins at every speed: 1.20× as fast as fcfs at 1, 21.0× at 4; but at 4 a queue may grow, and then the mean tells \
+        "satf wins at every speed: 1.20× as fast as fcfs at 1, 21.0× at 4. But at 4 a queue may grow, and then the mean tells \
          how long the load is."
     );
 }

@@ -282,8 +282,8 @@ fn a_choice_does_not_win_over_one_that_tells_nothing_where_others_do_not_keep_up
         schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0), ("look", 7.0, 0.0)]);
     runs[2].1.batches_ms = None;
     runs[0].1.failed = 20;
-    let told = "satf has the lowest mean, 5.000 ms; of look there are too few answers to tell; fcfs failed more than 1 % of its \
-                measured requests.";
+    let told = "satf has the lowest mean, 5.000 ms; fcfs failed more than 1 % of its \
+                measured requests. Of look there are too few answers to tell.";
     assert_eq!(judged(&runs, &keys, None).headline, told);
     runs[0].1.failed = 0;
     runs[0].0.queue_growth_rps = Some(10.0);

@@ -31,7 +31,7 @@ fn a_run_without_an_interval_takes_none_from_the_others() {
     };
     assert_eq!(
         without(&[2]),
-        "satf wins: 5.000 ms on average; the next, fcfs, takes 2.00× as long (by 4.996 to 5.004 ms); of look there are too few answers \
+        "satf wins: 5.000 ms on average; the next, fcfs, takes 2.00× as long (by 4.996 to 5.004 ms). Of look there are too few answers \
          to tell."
     );
     assert_eq!(
@@ -40,7 +40,7 @@ fn a_run_without_an_interval_takes_none_from_the_others() {
     );
     assert_eq!(
         without(&[0, 2]),
-        "satf has the lowest mean, 5.000 ms; of look and fcfs there are too few answers to tell."
+        "satf has the lowest mean, 5.000 ms. Of look and fcfs there are too few answers to tell."
     );
     assert_eq!(
         without(&[0, 1, 2]),
@@ -62,7 +62,7 @@ fn a_run_without_an_interval_takes_none_from_the_others() {
     runs[0].1.batches_ms = None;
     assert_eq!(
         judged(&runs, &keys, None).headline,
-        "Undecided between satf and look: 5.000 and 5.100 ms on average; of fcfs there are too few answers to tell."
+        "Undecided between satf and look: 5.000 and 5.100 ms on average. Of fcfs there are too few answers to tell."
     );
 }
 
@@ -285,22 +285,51 @@ fn a_mean_that_one_batch_makes_is_no_lead() {
     let told = |runs: &[(Run, Basis)]| judged(runs, &keys, None).headline;
     assert_eq!(
         told(&runs),
-        "satf has the lowest mean, 5.000 ms; others are slower; of scan, with 505.0 ms, that is undecided, as the batches of requests \
+        "satf has the lowest mean, 5.000 ms; others are slower. Whether scan, with 505.0 ms, is slower is undecided, as the batches of requests \
          are uneven, 1 of 32 makes more than half of the difference."
     );
     runs[1] = run("", "sched=look", 5.05, 3.0);
     assert_eq!(
         told(&runs),
-        "Undecided between satf and look: 5.000 and 5.050 ms on average; fcfs is slower; of scan, with 505.0 ms, that is undecided, \
+        "Undecided between satf and look: 5.000 and 5.050 ms on average; fcfs is slower. Whether scan, with 505.0 ms, is slower is undecided, \
          as the batches of requests are uneven, 1 of 32 makes more than half of the difference."
     );
     // Beside it alone there is nobody that is slower.
     let two = [runs.remove(0), runs.remove(2)];
     assert_eq!(
         told(&two),
-        "Undecided between satf and scan: 5.000 and 505.0 ms on average, but the batches of requests are uneven, 1 of 32 makes more \
+        "Undecided between satf and scan: 5.000 and 505.0 ms on average. The batches of requests are uneven, 1 of 32 makes more \
          than half of the difference."
     );
+}
+
+/// Who leads, by how much and over whom is the first sentence; what is undecided, and what speaks
+/// against it, are sentences behind it.
+#[test]
+fn a_headline_of_a_dozen_begins_with_who_leads() {
+    let names: Vec<String> = (0..12).map(|number| format!("s{number}")).collect();
+    let all: Vec<(&str, f64, f64)> = (names.iter().zip(1..))
+        .map(|(name, number)| (name.as_str(), 5.0 * f64::from(number), 0.01))
+        .collect();
+    let (mut runs, keys) = schedulers(&all);
+    runs[4].1.batches_ms = None;
+    tail(&mut runs[0].0, 90.0, 2.0);
+    tail(&mut runs[1].0, 50.0, 2.0);
+    let told = judged(&runs, &keys, None).headline;
+    let sentences: Vec<&str> = told.split_inclusive(". ").collect();
+    assert!(
+        sentences[0]
+            .starts_with("s0 wins: 5.000 ms on average; the next, s1, takes 2.00× as long (by"),
+        "{told}"
+    );
+    assert_eq!(
+        sentences[1..],
+        [
+            "But its p99 is longer than that of s1, 90.00 ms against 50.00. ",
+            "Of s4 there are too few answers to tell."
+        ]
+    );
+    assert!(sentences[0].matches([';', ':']).count() < 3, "{told}");
 }
 
 /// Nobody reads the names of a dozen choices that all lead.

@@ -2,9 +2,9 @@
 //!
 //! Those whose means are below that of the first which surely is slower lead with it. Others stand
 //! behind such: their mean is longer, and yet it may be by chance, as one request that took very
-//! long can make it. They lead nothing, and the headline says why.
+//! long can make it. They lead nothing, and the headline says why, in a sentence of its own.
 
-use super::Names;
+use super::{Names, capital};
 use crate::number::rising;
 use crate::outcome::Rank;
 use crate::verdict::caveats;
@@ -18,9 +18,14 @@ impl Names<'_> {
         if last == 0 {
             return format!("{who} has the lowest mean, {means} ms");
         }
+        format!("Undecided between {who}: {means} ms on average")
+    }
+
+    /// Why those are not told apart though their means are far from each other.
+    pub(super) fn uneven(&self, leaders: &[&Rank]) -> String {
+        let last = leaders.len() - 1;
         let why = caveats::uneven(self.judged[leaders[0].run], self.judged[leaders[last].run]);
-        let why = why.map_or(String::new(), |why| format!(", but {why}"));
-        format!("Undecided between {who}: {means} ms on average{why}")
+        why.map_or(String::new(), |why| format!(" {}.", capital(&why)))
     }
 
     /// Of whom it is undecided whether they are slower than the first, behind others that are: a
@@ -32,8 +37,9 @@ impl Names<'_> {
         let means = means(open);
         let why = caveats::uneven(self.judged[first.run], self.judged[last.run]);
         let why = why.map_or(String::new(), |why| format!(", as {why}"));
+        let are = if open.len() == 1 { "is" } else { "are" };
         format!(
-            "; of {}, with {means} ms, that is undecided{why}",
+            " Whether {}, with {means} ms, {are} slower is undecided{why}.",
             self.choices(open)
         )
     }
