@@ -509,6 +509,13 @@ pub struct Varied {
     pub values: Vec<String>,
 }
 
+/// Whether a value says of what it is one. A choice that is a number or a switch is nothing without
+/// its key.
+pub(crate) fn is_name(value: &str) -> bool {
+    let is_switch = ["true", "false", "on", "off"].contains(&value);
+    value.starts_with(char::is_alphabetic) && !is_switch
+}
+
 /// What the runs say of the choices: in words, and in numbers load by load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {

@@ -1,8 +1,9 @@
 //! How choices and settings are called in sentences.
 
 use super::{Capacity, Find, Reached};
+use crate::outcome::is_name;
 
-/// The choice's settings, without their key if it is the only one.
+/// The choice's settings, without their key if it is the only one and the value says what it is.
 pub(super) fn name(capacity: &Capacity, found: &Reached) -> String {
     let differing = capacity
         .varied
@@ -10,8 +11,8 @@ pub(super) fn name(capacity: &Capacity, found: &Reached) -> String {
         .filter(|varied| varied.values.len() > 1);
     let is_one = differing.count() < 2 && !found.choice.contains(' ');
     match found.choice.split_once('=').filter(|_| is_one) {
-        Some((_, value)) => value.to_owned(),
-        None => found.choice.clone(),
+        Some((_, value)) if is_name(value) => value.to_owned(),
+        _ => found.choice.clone(),
     }
 }
 

@@ -139,6 +139,24 @@ fn a_configuration_is_told_of_the_choice_that_ran_with_it() {
     assert!(!told.iter().any(|fact| fact.starts_with("slow")));
 }
 
+/// A number says nothing of what it is, in a table and in a sentence.
+#[test]
+fn a_choice_that_is_a_number_keeps_its_key() {
+    let mut capacity = interrupted();
+    capacity.choices[0].choice = "place.disks=2".to_owned();
+    capacity.choices[1].choice = "place.disks=4".to_owned();
+    let rows = columns::rows(&capacity);
+    assert_eq!(
+        [&rows[0][0], &rows[1][0]],
+        ["place.disks=2", "place.disks=4"]
+    );
+    let (headline, _) = words::sentences(&capacity, false);
+    assert!(headline.starts_with("place.disks=4 holds"), "{headline}");
+    assert!(headline.contains("place.disks=2 not tried"), "{headline}");
+    let rows = columns::rows(&interrupted());
+    assert_eq!([&rows[0][0], &rows[1][0]], ["slow", "fast"]);
+}
+
 /// Of many choices a headline names the best, the next and the last.
 #[test]
 fn a_headline_of_a_dozen_has_few_clauses() {

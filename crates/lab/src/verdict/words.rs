@@ -21,7 +21,7 @@ use failing::{no_word, others_do_not_serve, serves, those};
 use super::{Judged, caveats, drives, ratio};
 use crate::measure::Basis;
 use crate::number::{APART, list, number, rate, some, times};
-use crate::outcome::{Rank, Ranking, Role, Run, Standing, Traced, Varied, Word};
+use crate::outcome::{Rank, Ranking, Role, Run, Standing, Traced, Varied, Word, is_name};
 
 /// Loads that are listed one by one; of more only their number is told, and the range of what they
 /// say.
@@ -214,13 +214,8 @@ impl Names<'_> {
         of.next().filter(|_| of.next().is_none())
     }
 
-    /// The settings without their key if it is the only one. A choice that is a number or a switch
-    /// is nothing without its key.
+    /// The settings without their key if it is the only one, and says of a choice what it is.
     fn short<'b>(&self, role: Role, settings: &'b str) -> &'b str {
-        let is_name = |value: &str| {
-            let is_switch = ["true", "false", "on", "off"].contains(&value);
-            value.starts_with(char::is_alphabetic) && !is_switch
-        };
         match (self.only(role), settings.split_once('=')) {
             (Some(_), Some((_, value))) if role == Role::Load || is_name(value) => value,
             _ => settings,
