@@ -103,6 +103,8 @@ words! {
         FailedRequests = "failed-requests",
         /// What clients wrote is told by no drive any more.
         LostBlocks = "lost-blocks",
+        /// Of chunks that should have several copies one good one is left.
+        FewCopies = "few-copies",
         /// Drives brought wrong blocks and reported them done.
         WrongReads = "wrong-reads",
         /// Faults were to be injected, and none happened.

@@ -32,7 +32,7 @@ mod memory;
 mod survival;
 
 pub use self::memory::{Around, Cache, Destage, Found, Prefetch, SOON, STAYS, Touch, Written};
-pub use self::survival::{Degraded, Lost, Persistent, Redundant, Replaced};
+pub use self::survival::{Degraded, FewCopies, Lost, Persistent, Redundant, Replaced};
 pub use crate::entering::{Entering, Pattern, Why};
 
 /// Which I/O goes next on one drive.

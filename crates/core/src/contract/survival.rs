@@ -56,6 +56,39 @@ impl Lost {
     }
 }
 
+/// Chunks of a volume with copies of which few are good: with the newest data, or about to get them
+/// in spare time, on a drive that is not gone, as far as is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FewCopies {
+    /// Chunks with one good copy, which should have more.
+    pub one: u64,
+    /// Chunks with none.
+    pub none: u64,
+    /// Blocks of a chunk.
+    pub chunk: Blocks,
+}
+
+impl FewCopies {
+    /// So many more chunks have so many good copies.
+    pub fn add(&mut self, copies: usize, chunks: u64) {
+        match copies {
+            0 => self.none += chunks,
+            1 => self.one += chunks,
+            _ => {}
+        }
+    }
+
+    /// A chunk that was counted with so many good copies has another number of them.
+    pub fn correct(&mut self, counted: usize, copies: usize) {
+        match counted {
+            0 => self.none -= 1,
+            1 => self.one -= 1,
+            _ => {}
+        }
+        self.add(copies, 1);
+    }
+}
+
 /// What a placement that can lose drives knows of those that are gone.
 pub trait Redundant {
     /// Each place that lacks what it should have, as its drive is gone: a seat of an array with
@@ -65,6 +98,12 @@ pub trait Redundant {
     /// What clients wrote and no drive tells any more. Empty if it keeps no account of that.
     fn lost(&self) -> Lost {
         Lost::default()
+    }
+
+    /// How many chunks have few good copies; none of a volume that keeps one copy of each. Counted
+    /// when it is asked for.
+    fn few_copies(&self) -> Option<FewCopies> {
+        None
     }
 
     /// How long drives have been rebuilt that do not have all, all together: they are not rebuilt

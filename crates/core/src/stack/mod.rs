@@ -42,7 +42,8 @@ use slab::Slab;
 
 use crate::agenda::Agenda;
 use crate::contract::{
-    Claims, Degraded, Lost, Merging, Oracle, Persistent, Placement, Redundant, Scheduler, Shape,
+    Claims, Degraded, FewCopies, Lost, Merging, Oracle, Persistent, Placement, Redundant,
+    Scheduler, Shape,
 };
 use crate::freemap::FreeMap;
 use crate::ids::{DriveId, IoId, StreamId};
@@ -597,6 +598,11 @@ impl Stack {
     pub fn degraded(&self) -> Vec<Degraded> {
         let redundant = self.placement.redundant();
         redundant.map(Redundant::degraded).unwrap_or_default()
+    }
+
+    /// How many chunks below its placement have few good copies, if that keeps several of each.
+    pub fn few_copies(&self) -> Option<FewCopies> {
+        self.placement.redundant()?.few_copies()
     }
 
     /// How long drives have been rebuilt that do not have all, all together.

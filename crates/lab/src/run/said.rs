@@ -11,7 +11,7 @@ use nearslot_core::registry::{ConfigError, Kind, KindCard, Need, written};
 use nearslot_core::stack::Stack;
 use nearslot_core::units::{BLOCK_BYTES, Blocks, Duration};
 
-use self::arrays::degraded;
+use self::arrays::{degraded, few_copies};
 pub(super) use self::at_end::AtEnd;
 use self::cut::cut;
 pub(super) use self::faults::met_faults;
@@ -278,6 +278,7 @@ pub(super) fn left_out(
     told.extend(hardly_offered(run));
     let early = onset.filter(Onset::never_came);
     told.extend(degraded(run, at_end));
+    told.extend(few_copies(run, at_end));
     told.extend(rebuild(run, at_end.rebuilding));
     told.extend(of_faults(run, early, at_end));
     told.extend(lost(tally));

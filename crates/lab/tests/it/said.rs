@@ -164,6 +164,64 @@ fn several_drives_that_are_gone_are_told_in_their_order() {
     assert!(of(near, "mirror:disks=4", "gone_at_s=0.1:gone_drive=3").is_empty());
 }
 
+/// Of how many chunks one good copy is left, and of how many none: of all where a drive went, and
+/// of those that could not be written again.
+#[test]
+fn chunks_with_few_good_copies_are_counted() {
+    let few = |load: &str, place: &str, faults: &str, kind| {
+        let texts = faulty(load, place, faults, kind);
+        let count = |text: &String| -> u64 {
+            let words: Vec<&str> = text.split(' ').collect();
+            assert_eq!(&words[1][..5], "chunk", "{text}");
+            words[0].replace(',', "").parse().unwrap()
+        };
+        texts.iter().map(count).sum::<u64>()
+    };
+    let load = "iometer:requests=600:depth=4:read_share=0.5";
+    let one = |place: &str, faults: &str| few(load, place, faults, WarningKind::FewCopies);
+    let none = |place: &str, faults: &str| few(load, place, faults, WarningKind::LostBlocks);
+    let gone = "gone_at_s=0.5:gone_drive=1";
+    for (two, three, same) in [
+        ("mirror:disks=2", "mirror:disks=3:copies=3", 0),
+        ("ew_array:dm=2", "ew_array:dm=3", 3),
+        ("offering:disks=2:copies=2", "offering:disks=3:copies=3", 0),
+    ] {
+        let all = one(two, gone);
+        assert!(all > 50_000, "{two}: {all}");
+        let late = "gone_at_s=1000000:gone_drive=1";
+        assert_eq!((one(two, late), none(two, late)), (0, 0), "{two}");
+        assert_eq!(none(two, gone), 0, "{two}");
+        // And the drive that has the other copies of the same.
+        let both = format!("{gone}:second_gone_at_s=0.7:second_gone_drive={same}");
+        assert_eq!((one(two, &both), none(two, &both)), (0, all), "{two}");
+        assert_eq!(one(three, gone), 0, "{three}: two are left");
+        assert_eq!(one(three, &both), all, "{three}");
+    }
+    // Two columns of two drives: half of the chunks have one of theirs on each drive.
+    for (two, four) in [
+        ("mirror:disks=2", "mirror:disks=4"),
+        ("offering:disks=2:copies=2", "offering:disks=4:copies=2"),
+    ] {
+        let (all, half) = (one(two, gone), one(four, gone));
+        assert!(half.abs_diff(all) < 100, "{four}: {half} of twice {all}");
+    }
+    // What a drive that answers nothing was to have is tried so often, and then has one copy.
+    let slow = "poisson:requests=600:rate_rps=5:read_share=0.5";
+    for place in [
+        "mirror:disks=2",
+        "ew_array:dm=2",
+        "offering:disks=2:copies=2",
+    ] {
+        let faults = "timeout_share=1:timeout_ms=1:drive=1";
+        let silent = few(slow, place, faults, WarningKind::FewCopies);
+        assert!((10..=600).contains(&silent), "{place}: {silent}");
+    }
+    // Spare time writes again what could not be read or written.
+    for place in ["mirror:disks=2", "offering:disks=2:copies=2"] {
+        assert_eq!(one(place, "timeout_share=0.02"), 0, "{place}");
+    }
+}
+
 /// Each place of an array by itself: the drive that had it last, and what became of the spares that
 /// took it.
 #[test]

@@ -7,9 +7,10 @@ use super::EagerCopies;
 use super::copies::{Copy, Source};
 use super::map::NOWHERE;
 use super::store::MapStore;
+use crate::contract::FewCopies;
 use crate::freemap::Slot;
 use crate::ids::DriveId;
-use crate::place::delayed::{CopyOf, Turn};
+use crate::place::delayed::{CopyOf, TRIES, Turn};
 use crate::plan::Plan;
 
 impl EagerCopies {
@@ -139,6 +140,38 @@ impl EagerCopies {
     pub(super) fn count_lost(&mut self) {
         let lost = (0..self.geometry.chunks).filter(|chunk| self.is_lost(*chunk));
         self.lost = lost.count();
+    }
+
+    /// Chunks with few good copies, of those that lie anywhere. O(chunks), if drives are gone or
+    /// copies could not be written.
+    pub(super) fn count_few(&self) -> FewCopies {
+        let mut few = FewCopies {
+            chunk: self.chunk,
+            ..FewCopies::default()
+        };
+        if !self.gone.any() && self.copies.failed_ones().next().is_none() {
+            return few;
+        }
+        for chunk in 0..self.geometry.chunks {
+            if self.current(chunk).next().is_some() {
+                let good = self.copies_of(chunk).filter(|of| self.is_good(*of));
+                few.add(good.count(), 1);
+            }
+        }
+        few
+    }
+
+    /// Whether a copy has the newest data of its chunk, or gets them.
+    fn is_good(&self, of: CopyOf) -> bool {
+        let has_source = || self.is_left(of.chunk);
+        let comes = || match self.copies.get(of) {
+            Some(Copy::Waiting(Source::Buffer) | Copy::Landed(_)) => true,
+            Some(Copy::Flying { source, .. }) => source == Source::Buffer || has_source(),
+            Some(Copy::Waiting(_) | Copy::Outdated { .. }) => has_source(),
+            Some(Copy::Failed(times)) => times < TRIES && has_source(),
+            None => false,
+        };
+        !self.gone.has(self.drive(of)) && (self.can_be_read(of) || comes())
     }
 
     /// Whether a chunk is on drives that are gone alone. A copy elsewhere does not count while the

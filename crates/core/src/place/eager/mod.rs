@@ -35,7 +35,7 @@ use slab::Slab;
 
 use super::delayed::{CopyOf, check_foreground};
 use super::gone::Gone;
-use crate::contract::{Degraded, Drives, Persistent, Placement, Redundant, Shape};
+use crate::contract::{Degraded, Drives, FewCopies, Persistent, Placement, Redundant, Shape};
 use crate::freemap::{FreeMap, Slot};
 use crate::ids::DriveId;
 use crate::maplog::Geometry;
@@ -379,6 +379,10 @@ impl Persistent for EagerCopies {
 impl Redundant for EagerCopies {
     fn degraded(&self) -> Vec<Degraded> {
         self.gone.degraded(self.shape().losable)
+    }
+
+    fn few_copies(&self) -> Option<FewCopies> {
+        (self.geometry.copies > 1).then(|| self.count_few())
     }
 }
 

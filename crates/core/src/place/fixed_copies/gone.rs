@@ -6,12 +6,15 @@
 //! written since stays in the table. A write that failed on such drives alone has changed nothing
 //! elsewhere: a copy that is being written then has what is read from then on.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use super::unsettled::{Copies, Unsettled, members};
 use super::{Chunk, CopyOf, FixedCopies, Layout};
+use crate::contract::FewCopies;
 use crate::ids::DriveId;
 use crate::place::delayed::Turn;
+use crate::place::striping::Striping;
 use crate::plan::Plan;
 
 impl<L: Layout> FixedCopies<L> {
@@ -46,6 +49,55 @@ impl<L: Layout> FixedCopies<L> {
     /// Whether the newest data of a chunk are on drives that are gone alone.
     pub(super) fn is_lost(&self, state: &Unsettled) -> bool {
         self.left(state.chunk, state.current) == 0
+    }
+
+    /// Chunks with few good copies. All chunks of a column that are settled are alike in that, so
+    /// O(columns and chunks that are not settled).
+    pub(super) fn count_few(&self) -> FewCopies {
+        let mut few = FewCopies {
+            chunk: self.layout.chunk(),
+            ..FewCopies::default()
+        };
+        let left = |chunk| self.left(chunk, self.all).count_ones() as usize;
+        if self.gone.any() {
+            for (first, chunks) in self.columns() {
+                few.add(left(first), chunks);
+            }
+        }
+        for state in self.unsettled.iter() {
+            few.correct(left(state.chunk), self.good(state).count_ones() as usize);
+        }
+        few
+    }
+
+    /// The first chunk of each column that has one, and how many it has.
+    fn columns(&self) -> impl Iterator<Item = (Chunk, u64)> {
+        let Striping { columns, unit } = self.layout.striping();
+        let unit = unit / self.layout.chunk().0;
+        let (units, rest) = (self.layout.chunks() / unit, self.layout.chunks() % unit);
+        let (rounds, last) = (units / columns, units % columns);
+        let chunks = move |column: u64| match column.cmp(&last) {
+            Ordering::Less => (rounds + 1) * unit,
+            Ordering::Equal => rounds * unit + rest,
+            Ordering::Greater => rounds * unit,
+        };
+        let all = (0..columns).map(move |column| (Chunk(column * unit), chunks(column)));
+        all.filter(|(_, chunks)| *chunks > 0)
+    }
+
+    /// The copies of a chunk that have its newest data, or get them. What a write is to leave is
+    /// not known before it has ended.
+    fn good(&self, state: &Unsettled) -> Copies {
+        let chunk = state.chunk;
+        if state.writing {
+            return self.left(chunk, self.all);
+        }
+        let has_source = !state.unbuffered || self.left(chunk, state.current) != 0;
+        let waits = |copy: &u8| self.delayed.waits(CopyOf::new(chunk, *copy));
+        let waiting = members(self.all).filter(waits);
+        let coming = waiting.fold(state.flying, |coming, copy| coming | 1 << copy);
+        let coming = if has_source { coming } else { 0 };
+        self.left(chunk, state.current | coming)
     }
 
     /// Whether some chunk is lost.

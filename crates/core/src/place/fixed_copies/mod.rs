@@ -45,7 +45,7 @@ use super::delayed::{Delayed, check_foreground};
 use super::gone::Gone;
 use super::striping::Striping;
 use super::{choice, copy_set};
-use crate::contract::{Degraded, Drives, Persistent, Placement, Redundant, Shape};
+use crate::contract::{Degraded, Drives, FewCopies, Persistent, Placement, Redundant, Shape};
 use crate::ids::DriveId;
 use crate::maplog::copies::{Chunk, Index, Striped, chunks_max};
 use crate::maplog::{CopiesTable, copies};
@@ -498,6 +498,10 @@ impl Persistent for CopiesTable {
 impl<L: Layout> Redundant for FixedCopies<L> {
     fn degraded(&self) -> Vec<Degraded> {
         self.gone.degraded(self.shape().losable)
+    }
+
+    fn few_copies(&self) -> Option<FewCopies> {
+        (self.layout.copies() > 1).then(|| self.count_few())
     }
 }
 

@@ -67,6 +67,16 @@ impl Map {
         entries.filter(|(_, place)| *place != NOWHERE)
     }
 
+    /// Units of the volume that lie nowhere.
+    pub(super) fn nowhere(&self) -> impl Iterator<Item = u64> {
+        let tables = self.tables.iter();
+        let entries =
+            tables.flat_map(|(table, places)| (table * TABLE..).zip(places.iter().copied()));
+        let volume = self.homes.volume();
+        let nowhere = entries.filter(move |(unit, place)| *unit < volume && *place == NOWHERE);
+        nowhere.map(|(unit, _)| unit)
+    }
+
     /// The first of some units, and those that follow it in a row.
     pub(super) fn run(&self, units: Range<u64>) -> Run {
         let place = self.place(units.start);

@@ -30,6 +30,7 @@
 //! and copy; eight bytes for each copy near one that was written, a bit for each place that is near
 //! one that was free; two small allocations for a range write.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -37,7 +38,9 @@ use slab::Slab;
 
 use super::copy_set::{self, Copies, members};
 use super::gone::Gone;
-use crate::contract::{Degraded, Drives, Geometry, OFFERED, Placement, Redundant, Shape};
+use crate::contract::{
+    Degraded, Drives, FewCopies, Geometry, OFFERED, Placement, Redundant, Shape,
+};
 use crate::ids::DriveId;
 use crate::io::{DriveDone, Tag};
 use crate::measure::Tell;
@@ -320,6 +323,48 @@ impl Offering {
         })
     }
 
+    /// Chunks with few good copies, of those that lie anywhere. All that no drive is in doubt about
+    /// are alike, column by column, so O(columns and chunks that were moved or are in doubt).
+    fn count_few(&self) -> FewCopies {
+        let mut few = FewCopies {
+            chunk: Blocks(self.chunk),
+            ..FewCopies::default()
+        };
+        for column in 0..self.spread.striping.columns {
+            let live = self.live(column, self.all());
+            let drives = self.column(column);
+            let doubtful = drives.iter().flat_map(PerDrive::doubtful);
+            let nowhere = drives.iter().flat_map(|drive| drive.map.nowhere());
+            let special: BTreeSet<u64> = doubtful.chain(nowhere).collect();
+            let others = self.homes.volume() - special.len() as u64;
+            few.add(live.count_ones() as usize, others);
+            for unit in special {
+                if self.lying(column, unit) != 0 {
+                    few.add(self.good(column, unit, live), 1);
+                }
+            }
+        }
+        few
+    }
+
+    /// How many of these copies of a unit have its newest data, or get them in spare time.
+    fn good(&self, column: u64, unit: u64, live: Copies) -> usize {
+        let drives = self.column(column);
+        let live = || members(live).map(|copy| &drives[usize::from(copy)]);
+        let is_sound =
+            |drive: &&PerDrive| drive.map.place(unit).is_some() && !drive.is_doubtful(unit);
+        let comes = |drive: &&PerDrive| drive.renews(unit);
+        match live().filter(is_sound).count() {
+            0 => 0,
+            sound => {
+                sound
+                    + live()
+                        .filter(|drive| !is_sound(drive) && comes(drive))
+                        .count()
+            }
+        }
+    }
+
     /// An I/O to a drive has ended, or never begins: others of its column may have room now.
     fn let_others_go(&mut self, drive: DriveId, out: &mut Plan) {
         let (column, _) = self.copy_on(drive);
@@ -333,6 +378,10 @@ impl Offering {
 impl Redundant for Offering {
     fn degraded(&self) -> Vec<Degraded> {
         self.gone.degraded(self.shape().losable)
+    }
+
+    fn few_copies(&self) -> Option<FewCopies> {
+        (self.spread.copies > 1).then(|| self.count_few())
     }
 }
 

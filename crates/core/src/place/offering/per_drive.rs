@@ -242,6 +242,11 @@ impl PerDrive {
         self.doubtful.iter().copied()
     }
 
+    /// Whether a unit waits to be renewed here.
+    pub(super) fn renews(&self, unit: u64) -> bool {
+        self.renewals.contains_key(&unit)
+    }
+
     /// Whether every unit that lies anywhere lies here, and can be read as far as is known.
     pub(super) fn is_sound(&self) -> bool {
         self.doubtful.is_empty()

@@ -6,14 +6,16 @@
 //! lived in that state: one drive more that goes may take data with it. Which places lack what, the
 //! placement says ([`Degraded`]); of placements that can lose no drive requests fail that need the
 //! drive, and that is told.
+//!
+//! Of volumes with copies it is told, too, how many chunks have one good copy left, or none.
 
-use nearslot_core::contract::{Degraded, Placement, Replaced};
+use nearslot_core::contract::{Degraded, FewCopies, Placement, Replaced};
 use nearslot_core::registry::Kind;
 use serde_json::Value;
 
 use super::at_end::AtEnd;
 use super::faults::gone_from;
-use crate::number::{counted, seconds};
+use crate::number::{counted, grouped, number, seconds};
 use crate::outcome::Run;
 use crate::warning::{Warning, WarningKind};
 
@@ -31,6 +33,31 @@ pub(super) fn degraded(run: &Run, at_end: &AtEnd) -> impl Iterator<Item = Warnin
         );
         Warning::new(WarningKind::Degraded, text).of_run(&run.label)
     })
+}
+
+/// That chunks of a volume with copies have one good copy at the end of the run, or none.
+pub(super) fn few_copies(run: &Run, at_end: &AtEnd) -> Vec<Warning> {
+    let Some(FewCopies { one, none, chunk }) = at_end.few else {
+        return Vec::new();
+    };
+    let kib = number(chunk.bytes() as f64 / 1_024.0);
+    let told = |chunks: u64, kind, what: &str| {
+        let chunks = match chunks {
+            1 => format!("1 chunk of {kib} KiB has"),
+            many => format!("{} chunks of {kib} KiB have", grouped(many)),
+        };
+        Warning::new(kind, format!("{chunks} {what}")).of_run(&run.label)
+    };
+    let one = (one > 0).then(|| {
+        let what = "one good copy left at the end of the run: the drives of the others are gone, or commands \
+                    for them failed, and nothing writes them again";
+        told(one, WarningKind::FewCopies, what)
+    });
+    let none = (none > 0).then(|| {
+        let what = "no good copy left at the end of the run: what clients wrote there may be lost";
+        told(none, WarningKind::LostBlocks, what)
+    });
+    one.into_iter().chain(none).collect()
 }
 
 fn config(run: &Run) -> &Value {

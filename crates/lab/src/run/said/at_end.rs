@@ -1,6 +1,6 @@
 //! How drives are at the end of a run, and which of its faults could not happen.
 
-use nearslot_core::contract::{Degraded, Drive, Faults};
+use nearslot_core::contract::{Degraded, Drive, Faults, FewCopies};
 use nearslot_core::fault::Exposed;
 use nearslot_core::ids::DriveId;
 use nearslot_core::stack::Stack;
@@ -22,6 +22,8 @@ pub(in crate::run) struct AtEnd {
     pub(super) gone: Vec<(DriveId, Instant, bool)>,
     /// What places of the volume lack.
     pub(super) degraded: Vec<Degraded>,
+    /// How many chunks have few good copies, if the volume keeps several of each.
+    pub(super) few: Option<FewCopies>,
     /// How long drives have been rebuilt that do not have all, all together.
     pub(super) rebuilding: Duration,
     /// Settings of faults that had begun and that no command has met.
@@ -42,6 +44,7 @@ impl AtEnd {
         AtEnd {
             gone: since.filter(|(_, from, _)| *from <= end).collect(),
             degraded: stack.degraded(),
+            few: stack.few_copies(),
             rebuilding: stack.rebuilding(),
             unmet: unmet(drives, end),
             end,
