@@ -33,6 +33,9 @@ const HASHED_BYTES: usize = 32;
 /// Records that go to the hash in one call: 16 KiB of its input, which stay in the nearest cache.
 const HASHED_RECORDS: usize = 512;
 
+/// Of the last byte of a record: it is forced to the medium. The rest says how far a write may move.
+const FORCED: u8 = 1 << 7;
+
 /// A pass over a trace that has not ended.
 pub struct Survey {
     summary: Summary,
@@ -234,7 +237,12 @@ fn canonical_bytes(record: &Record, ordinal: u32) -> [u8; HASHED_BYTES] {
     bytes[24..28].copy_from_slice(&ordinal.to_le_bytes());
     bytes[28..30].copy_from_slice(&priority.to_le_bytes());
     bytes[30] = record.op as u8;
-    bytes[31] = offer_of(record).map_or(0, |number| number as u8 + 1);
+    let forced = if record.flags.has(Flags::FUA) {
+        FORCED
+    } else {
+        0
+    };
+    bytes[31] = offer_of(record).map_or(0, |number| number as u8 + 1) | forced;
     bytes
 }
 
@@ -313,6 +321,14 @@ mod tests {
         let read = with(TraceOp::Read, Flags::OFFER_DISK);
         assert_eq!(read.freedom_told, 0, "reads go where the data are");
         assert_eq!(read.hash, with(TraceOp::Read, Flags::default()).hash);
+    }
+
+    #[test]
+    fn a_forced_write_is_another_request() {
+        let plain = Record::new(0, TraceOp::Write, 0, 512, 0);
+        let mut forced = plain;
+        forced.flags = Flags::FUA;
+        assert_ne!(survey(&[&[plain]]).hash, survey(&[&[forced]]).hash);
     }
 
     #[test]

@@ -260,6 +260,10 @@ fn object_ids_are_no_addresses() {
     let out = desk.path("o.parquet");
     let words = ["convert", &trace, "--to", "parquet", "-o", word(&out)];
     refused(&nearslot(&words), 3, &["object ids", "--block-size"]);
+    // Each page would have as many of them as it has bytes.
+    let hitrate = ["hitrate", &trace, "--cache", "lru", "--size", "2lines"];
+    let parts = ["object ids", "a cache of pages needs", "--block-size"];
+    refused(&nearslot(&hitrate), 3, &parts);
     assert!(!out.exists());
     let found = json(&["inspect", &trace, "--block-size", "512"]);
     assert!(found["footprint"]["bytes"].as_u64() > Some(0));

@@ -8,7 +8,7 @@ use nearslot_trace::OpenOptions;
 
 use super::asked::{Asked, Flow};
 use super::jobs::{self, Batch, Jobs, Policy};
-use super::{Question, Size, Which};
+use super::{Question, Size, Unit, Which};
 use crate::error::RunError;
 use crate::inspect;
 use crate::sim::Control;
@@ -62,6 +62,9 @@ pub(super) fn read(
             }
             control.replied.fetch_add(taken as u64, Ordering::Relaxed);
             is_cut_short = control.stop.load(Ordering::Relaxed);
+        }
+        if let Unit::Page(_) = question.unit {
+            reader.header().needs_places("a cache of pages")?;
         }
     }
     if is_cut_short && (jobs.is_none() || asked.footprint() == 0) {

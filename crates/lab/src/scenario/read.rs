@@ -4,6 +4,7 @@ use std::path::Path;
 
 use nearslot_core::config::{KINDS, Kinds, PartConfig, Parts};
 use nearslot_core::registry::ConfigError;
+use nearslot_trace::TraceTime;
 use serde_json::json;
 
 use super::keys::{self, Place};
@@ -78,7 +79,8 @@ fn load(table: &toml::Table, directory: &Path) -> Result<Load, ConfigError> {
             if let toml::Value::Table(trace) = value {
                 check_keys("[trace]", trace, &keys::names(KINDS, Place::Trace))?;
             }
-            let mut trace: TraceLoad = value_of("trace", value, "a table with `files`")?;
+            let trace = value_of("trace", value, "a table with `files`");
+            let mut trace: TraceLoad = trace.map_err(|error| wrong_setting(value, error))?;
             for file in trace
                 .files
                 .iter_mut()
@@ -102,6 +104,41 @@ fn load(table: &toml::Table, directory: &Path) -> Result<Load, ConfigError> {
             "[trace] or [workload]",
         )),
         (Some(_), Some(_)) => Err(ConfigError::value("load", "both", "[trace] or [workload]")),
+    }
+}
+
+/// Which setting of `[trace]` is to blame, and what is allowed there, or what is wrong with it as a
+/// whole.
+fn wrong_setting(trace: &toml::Value, whole: ConfigError) -> ConfigError {
+    let settings = trace.as_table().into_iter().flatten();
+    let is_wrong = |(key, value): &(&String, &toml::Value)| {
+        let alone = toml::Table::from_iter([((*key).clone(), (*value).clone())]);
+        alone.try_into::<TraceLoad>().is_err()
+    };
+    let mut settings = settings.filter(|(key, _)| *key != "files");
+    let Some((key, value)) = settings.find(is_wrong) else {
+        return whole;
+    };
+    let word = match value {
+        toml::Value::String(word) => word.clone(),
+        other => other.to_string(),
+    };
+    let wrong = |allowed: &str| ConfigError::value(key, &value.to_string(), allowed);
+    match key.as_str() {
+        "from" | "to" | "busiest" => {
+            let refused = TraceTime::told(key, &word).err();
+            refused.unwrap_or_else(|| wrong(&format!("\"{word}\", in quotes")))
+        }
+        "limit" => wrong("a whole number from 1"),
+        "device" | "format" => wrong("a name in quotes"),
+        _ => {
+            let mut bare = Scenario::over(Load::Trace(TraceLoad {
+                files: vec!["-".into()],
+                ..TraceLoad::default()
+            }));
+            let refused = bare.set(key, &word).err();
+            refused.unwrap_or_else(|| wrong(&format!("{word}, without quotes")))
+        }
     }
 }
 
@@ -216,6 +253,25 @@ mod tests {
             assert_eq!(error.to_string(), told);
         }
         assert!(read("sched = 'fcfs'").is_err());
+    }
+
+    #[test]
+    fn a_setting_of_a_trace_is_named_by_itself() {
+        for (line, told) in [
+            ("depth = '4'", "depth = \"4\" (allowed: 4, without quotes)"),
+            (
+                "replay = 'close'",
+                "unknown replay `close`; did you mean `closed`",
+            ),
+            ("limit = -1", "limit = -1 (allowed: "),
+            ("from = 5", "from = 5 (allowed: a time with its unit"),
+            ("to = '9'", "to = 9 (allowed: a time with its unit"),
+            ("device = 5", "device = 5 (allowed: a name in quotes)"),
+        ] {
+            let error = read(&format!("[trace]\nfiles = ['a.csv']\n{line}"));
+            let error = error.unwrap_err().to_string();
+            assert!(error.starts_with(told), "{line}: {error}");
+        }
     }
 
     #[test]

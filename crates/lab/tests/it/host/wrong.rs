@@ -227,7 +227,7 @@ const WRONG_PROCESSES: &[(&str, &str)] = &[
     ),
     (
         "steps = ['sync']\n[[workload.process]]\nname = 'one'\nsteps = ['sync']",
-        "process = one (allowed: a name of its own",
+        "host.process = one (allowed: a name of its own",
     ),
 ];
 
