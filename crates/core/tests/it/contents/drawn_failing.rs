@@ -159,5 +159,8 @@ fn whatever_fails_wherever_copies_lie_all_is_answered_and_right() {
     }
     // A few lives need not have met much.
     let few = count < DRAWS;
-    assert!(few || failed > 20 * count && judged > count, "{failed}, {judged}");
+    assert!(
+        few || failed > 20 * count && judged > count,
+        "{failed}, {judged}"
+    );
 }
