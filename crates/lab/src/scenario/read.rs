@@ -119,10 +119,7 @@ fn wrong_setting(trace: &toml::Value, whole: ConfigError) -> ConfigError {
     let Some((key, value)) = settings.find(is_wrong) else {
         return whole;
     };
-    let word = match value {
-        toml::Value::String(word) => word.clone(),
-        other => other.to_string(),
-    };
+    let word = bare(value);
     let wrong = |allowed: &str| ConfigError::value(key, &value.to_string(), allowed);
     match key.as_str() {
         "from" | "to" | "busiest" => {
@@ -132,11 +129,11 @@ fn wrong_setting(trace: &toml::Value, whole: ConfigError) -> ConfigError {
         "limit" => wrong("a whole number from 1"),
         "device" | "format" => wrong("a name in quotes"),
         _ => {
-            let mut bare = Scenario::over(Load::Trace(TraceLoad {
+            let mut other = Scenario::over(Load::Trace(TraceLoad {
                 files: vec!["-".into()],
                 ..TraceLoad::default()
             }));
-            let refused = bare.set(key, &word).err();
+            let refused = other.set(key, &word).err();
             refused.unwrap_or_else(|| wrong(&format!("{word}, without quotes")))
         }
     }
@@ -183,12 +180,17 @@ fn word_of<T: serde::de::DeserializeOwned>(
     value: &toml::Value,
     allowed: &str,
 ) -> Result<T, ConfigError> {
-    let found = match value {
-        toml::Value::String(word) => word.clone(),
-        other => other.to_string(),
-    };
+    let found = bare(value);
     let wrong = |_| ConfigError::value(key, found.trim(), allowed);
     value.clone().try_into().map_err(wrong)
+}
+
+/// A value as a command line would spell it.
+fn bare(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(word) => word.clone(),
+        other => other.to_string(),
+    }
 }
 
 #[cfg(test)]
