@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use nearslot_core::bits;
+
 /// Bits, and how many of them are set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Bits {
@@ -51,22 +53,8 @@ impl Bits {
     /// The first from `at` on, below `until`, that is set, or is not.
     fn next(&self, at: u64, until: u64, set: bool) -> Option<u64> {
         let until = until.min(self.len);
-        if at >= until {
-            return None;
-        }
-        let wanted = |word: u64| if set { word } else { !word };
-        let begin = (at / 64) as usize;
-        let mut word = wanted(self.words[begin]) & (u64::MAX << (at % 64));
-        let mut index = begin;
-        while word == 0 {
-            index += 1;
-            if index as u64 * 64 >= until {
-                return None;
-            }
-            word = wanted(self.words[index]);
-        }
-        let found = index as u64 * 64 + u64::from(word.trailing_zeros());
-        (found < until).then_some(found)
+        let words = &self.words[..until.div_ceil(64) as usize];
+        bits::first(words, at, set).filter(|found| *found < until)
     }
 
     /// The first from `at` on that is set, and if there is none, the first of all.

@@ -16,7 +16,8 @@
 //! change in tests). Departures: a new group for a top-level directory is looked for from the first
 //! group on, not from one at random, and group 0 has no blocks kept for the superuser.
 //!
-//! Costs: O(words of a group) for a block, O(groups) for a directory, O(runs) for an offer.
+//! Costs: O(words of a group) for a block, O(groups) for a directory, O(runs) for an offer. That a
+//! region has no run as long as a write is found once, and known until a block of it becomes free.
 
 use std::ops::Range;
 
@@ -39,6 +40,10 @@ struct Group {
     /// Those of them that are in no write's window.
     open: Bits,
     of_mini: [u64; MINI_GROUPS as usize],
+    /// So many free blocks in a row are nowhere in it, or in a mini-group, as was found when they
+    /// were last looked for; [`u64::MAX`] where nobody has looked since a block became free.
+    none_as_long: u64,
+    none_as_long_in_mini: [u64; MINI_GROUPS as usize],
     /// Promised to writes that may land anywhere in it, and to those that may in a mini-group.
     promised: u64,
     to_mini: [u64; MINI_GROUPS as usize],
@@ -85,6 +90,8 @@ impl Groups {
             open: blocks.clone(),
             blocks,
             of_mini,
+            none_as_long: u64::MAX,
+            none_as_long_in_mini: [u64::MAX; MINI_GROUPS as usize],
             promised: 0,
             to_mini: [0; MINI_GROUPS as usize],
             inodes,
@@ -156,9 +163,12 @@ impl Groups {
     pub(super) fn give(&mut self, block: u64) {
         let (group, at) = self.place(block);
         let mini = (at / self.shape.mini_blocks()) as usize;
-        self.groups[group].blocks.set(at);
-        self.groups[group].open.set(at);
-        self.groups[group].of_mini[mini] += 1;
+        let of = &mut self.groups[group];
+        of.blocks.set(at);
+        of.open.set(at);
+        of.of_mini[mini] += 1;
+        of.none_as_long = u64::MAX;
+        of.none_as_long_in_mini[mini] = u64::MAX;
         self.free += 1;
     }
 
@@ -331,9 +341,17 @@ impl Groups {
         }
         let (begin, within) = (self.shape.begin(region.group()), self.within(region));
         let group = &mut self.groups[region.group() as usize];
+        let none_as_long = match region {
+            Region::Group(_) => &mut group.none_as_long,
+            Region::Mini { mini, .. } => &mut group.none_as_long_in_mini[mini as usize],
+        };
+        if len >= *none_as_long {
+            return None;
+        }
         let runs = group.blocks.runs(within, len);
         let runs: Vec<Range<u64>> = runs.map(|run| begin + run.start..begin + run.end).collect();
         if runs.is_empty() {
+            *none_as_long = len;
             return None;
         }
         match region {
