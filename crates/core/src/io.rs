@@ -292,6 +292,31 @@ pub struct Owed {
     pub sorts: bool,
 }
 
+/// Credits for bursts that a drive has, by which it is faster than it can be for ever.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Credits {
+    /// What they are counted in: commands or MiB.
+    pub unit: &'static str,
+    /// Spent since the run began, but for what was earned; 0 if more was earned.
+    pub spent: f64,
+    /// What is left of them.
+    pub left: f64,
+    /// All that commands took, earned meanwhile or not.
+    pub taken: f64,
+    /// How much there is a second without credits.
+    pub baseline: f64,
+}
+
+impl Credits {
+    /// For how many times the run so far they last at its pace; infinite if none were spent.
+    pub fn pace_left(&self) -> f64 {
+        match self.spent > 0.0 {
+            true => self.left / self.spent,
+            false => f64::INFINITY,
+        }
+    }
+}
+
 /// Commands of one direction whose times were extrapolated by their lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extrapolated {

@@ -87,6 +87,8 @@ words! {
         QueueGrew = "queue-grew",
         /// Write caches of drives filled as long as requests came.
         FillingCaches = "filling-caches",
+        /// Credits for bursts were spent, without which drives do less.
+        CreditsSpent = "credits-spent",
         /// The drives were busy nearly all the time.
         Saturated = "saturated",
         /// The first requests took so much longer than the others that they decide the mean.

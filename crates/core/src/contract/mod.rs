@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::fault::{BadRun, Begun, Decay, Exposed, Fate, Recovery};
 use crate::freemap::{FreeMap, Room, Slot, Span, Tracks, Uncountable};
 use crate::ids::{DriveId, IoId, StreamId};
-use crate::io::{Command, DriveDone, Extrapolated, Io, Owed, Tag, Unwritten, WriteCache};
+use crate::io::{Command, Credits, DriveDone, Extrapolated, Io, Owed, Tag, Unwritten, WriteCache};
 use crate::measure::{Measure, Tell};
 use crate::offer::{Legal, Offer, OfferId, Seen, Writable};
 use crate::op::Op;
@@ -610,6 +610,11 @@ pub trait Drive: Send {
     /// as it does no such work. A run that is shorter than a round has not seen all that the drive
     /// does.
     fn rounds_permille(&self) -> Option<u64> {
+        None
+    }
+
+    /// The credits for bursts that end first, if it has any.
+    fn credits(&self) -> Option<Credits> {
         None
     }
 

@@ -31,7 +31,7 @@ use super::flat::{self, FlatOracle};
 use super::{CAPACITY_MAX, Kind, file};
 use crate::contract::{Blueprint, Drive, Oracle};
 use crate::freemap::{Room, Tracks, Uncountable};
-use crate::io::{Command, DriveDone, Unwritten, WriteCache};
+use crate::io::{Command, Credits, DriveDone, Unwritten, WriteCache};
 use crate::op::Op;
 use crate::registry::{ConfigError, Knob, Knobs};
 use crate::units::{Angle, Blocks, Duration, Instant, Pba};
@@ -86,7 +86,7 @@ impl CappedParameters {
     fn limits(&self) -> Result<[Limit; 2], ConfigError> {
         Ok([
             self.iops.limit("iops", IO_TOKENS as f64)?,
-            self.mib.limit("mib", 1_048_576.0)?,
+            self.mib.limit("mib", MIB as f64)?,
         ])
     }
 }
@@ -146,6 +146,8 @@ const RATE_MAX: f64 = 1e8;
 const CREDITS_MAX: f64 = 1e12;
 /// Tokens of one I/O: rates are kept to a thousandth of an I/O a second.
 const IO_TOKENS: u64 = 1_000;
+/// Tokens of one MiB: its bytes.
+const MIB: u64 = 1 << 20;
 /// Tokens are counted in billionths, so that a rate per second is a whole number of them per
 /// nanosecond.
 const NANO: u128 = 1_000_000_000;
@@ -164,16 +166,22 @@ struct Bucket {
     limit: Limit,
     level: u128,
     at: Instant,
+    /// What it held at first, and what was taken out of it since, in billionths of a token.
+    first: u128,
+    taken: u128,
 }
 
 impl Bucket {
     fn new(limit: Limit, full: f64) -> Bucket {
         // A share of an integer far below 2^127: the product is one, too.
         let level = (limit.room as f64 * full) as u128;
+        let level = level.min(limit.room);
         Bucket {
             limit,
-            level: level.min(limit.room),
+            level,
             at: Instant::ZERO,
+            first: level,
+            taken: 0,
         }
     }
 
@@ -197,6 +205,19 @@ impl Bucket {
         let earned = u128::from(until.since(now).0) * u128::from(self.limit.rate);
         let level = (self.level(now) + earned).saturating_sub(u128::from(tokens) * NANO);
         (self.level, self.at) = (level.min(self.limit.room), until);
+        self.taken += u128::from(tokens) * NANO;
+    }
+
+    /// Its credits, of which `tokens` are one of this unit.
+    fn credits(&self, unit: &'static str, tokens: u64) -> Credits {
+        let of = |amount: u128| amount as f64 / (u128::from(tokens) * NANO) as f64;
+        Credits {
+            unit,
+            spent: of(self.first.saturating_sub(self.level)),
+            left: of(self.level),
+            taken: of(self.taken),
+            baseline: self.limit.rate as f64 / tokens as f64,
+        }
     }
 }
 
@@ -362,6 +383,14 @@ impl Drive for CappedDrive {
     fn volatile(&self, _now: Instant, out: &mut Vec<Unwritten>) {
         self.since_flush.volatile(out);
     }
+
+    fn credits(&self) -> Option<Credits> {
+        let of = [("commands", IO_TOKENS), ("MiB", MIB)];
+        let have = self.buckets.iter().zip(of);
+        let have = have.filter(|(bucket, _)| bucket.limit.room > 0);
+        have.map(|(bucket, (unit, tokens))| bucket.credits(unit, tokens))
+            .min_by(|one, other| one.pace_left().total_cmp(&other.pace_left()))
+    }
 }
 
 const CREDITS_FULL: Knob = Knob::number(
@@ -405,7 +434,14 @@ mod tests {
     /// Microseconds that each of so many reads takes, one right behind the other, with so many
     /// outstanding.
     fn times(text: &str, full: f64, outstanding: u64, lengths: &[u64]) -> Vec<u64> {
-        let mut drive = blueprint(text, full).unwrap().drive();
+        run(
+            &mut *blueprint(text, full).unwrap().drive(),
+            outstanding,
+            lengths,
+        )
+    }
+
+    fn run(drive: &mut dyn Drive, outstanding: u64, lengths: &[u64]) -> Vec<u64> {
         let mut now = Instant::ZERO;
         let mut times = Vec::new();
         for len in lengths {
@@ -459,6 +495,31 @@ mod tests {
         assert_eq!(times(SMALL, 1.0, 16, &[1_024, 1_024]), [500_000; 2]);
         let fast = SMALL.replace("mib = { baseline = 1 }", "mib = { baseline = 1000 }");
         assert_eq!(times(&fast, 0.0, 16, &[1_024, 512]), [20_000, 10_000]);
+    }
+
+    #[test]
+    fn it_tells_how_many_credits_were_spent() {
+        let told = |full: f64, commands: u32| {
+            let mut drive = blueprint(SMALL, full).unwrap().drive();
+            run(&mut *drive, 16, &vec![1; commands as usize]);
+            drive.credits().unwrap()
+        };
+        let of = |spent: f64, left: f64, taken: f64| Credits {
+            unit: "commands",
+            spent,
+            left,
+            taken,
+            baseline: 100.0,
+        };
+        assert_eq!(told(1.0, 0), of(0.0, 5.0, 0.0));
+        // 4 ms and three times 1 ms earn 0.7 of the four that they cost.
+        assert_eq!(told(1.0, 4), of(3.3, 1.7, 4.0));
+        assert_eq!(told(1.0, 9), of(5.0, 0.0, 9.0));
+        assert_eq!(told(0.0, 4), of(0.0, 0.0, 4.0));
+        let flat = SMALL.replace(", burst = 1000, credits = 5", "");
+        let knobs = Knobs::check("capped", KIND.knobs, &[]).unwrap();
+        let flat = CappedBlueprint::read(&flat.parse().unwrap(), &knobs).unwrap();
+        assert_eq!(flat.drive().credits(), None);
     }
 
     #[test]

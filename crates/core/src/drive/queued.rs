@@ -25,7 +25,7 @@ use crate::contract::{Arm, Blueprint, Drive, Geometry, Next, Oracle, Scheduler, 
 use crate::fault::Exposed;
 use crate::freemap::{FreeMap, Room, Tracks, Uncountable};
 use crate::ids::{IoId, StreamId};
-use crate::io::{Command, DriveDone, Extrapolated, Io, Owed, Unwritten, WriteCache};
+use crate::io::{Command, Credits, DriveDone, Extrapolated, Io, Owed, Unwritten, WriteCache};
 use crate::measure::Tell;
 use crate::offer::{Legal, Offer, OfferId, Offers, Writable};
 use crate::op::{Cost, Failure, Op, Status};
@@ -467,6 +467,10 @@ impl Drive for QueuedDrive {
 
     fn rounds_permille(&self) -> Option<u64> {
         self.drive.rounds_permille()
+    }
+
+    fn credits(&self) -> Option<Credits> {
+        self.drive.credits()
     }
 
     fn extrapolated(&self) -> &[Extrapolated] {

@@ -28,7 +28,7 @@ use crate::contract::{Arm, Blueprint, Drive, Geometry, Oracle, Wrap};
 use crate::fault::Exposed;
 use crate::freemap::{Room, Tracks, Uncountable};
 use crate::ids::IoId;
-use crate::io::{Command, DriveDone, Extrapolated, Owed, Unwritten, WriteCache};
+use crate::io::{Command, Credits, DriveDone, Extrapolated, Owed, Unwritten, WriteCache};
 use crate::measure::{Measure, Tell};
 use crate::offer::{Legal, Offer, Taken};
 use crate::op::{Cost, Failure, Op, Status};
@@ -513,6 +513,10 @@ impl Drive for ZonedDrive {
 
     fn rounds_permille(&self) -> Option<u64> {
         self.inner.rounds_permille()
+    }
+
+    fn credits(&self) -> Option<Credits> {
+        self.inner.credits()
     }
 
     fn extrapolated(&self) -> &[Extrapolated] {

@@ -12,7 +12,7 @@ use crate::gate::ByBatch;
 use crate::grid::Point;
 use crate::measure::{BATCHES, Estimate, Filling, TooFew, busy, weighted};
 use crate::objective::Objective;
-use crate::run::{Finished, Onset, RunError, wrong_blocks};
+use crate::run::{Finished, Onset, RunError, Unsteady, wrong_blocks};
 
 /// A choice, the settings along which it is searched, and those that were tried.
 pub(super) struct Choice {
@@ -70,14 +70,13 @@ impl Choice {
         } else {
             judged(objectives, &finished.estimates, &run.label)?
         };
-        let filling = finished.filling.filter(|_| !ended_early);
-        let rounds = self.too_seldom(finished.rounds);
-        let queue_growth_rps = run.queue_growth_rps.or(self.overfills(filling));
+        let unsteady = self.unsteady(finished.unsteady, ended_early);
+        let queue_growth_rps = run.queue_growth_rps.or(self.overfills(unsteady.filling));
         if queue_growth_rps.is_some() {
             // Response times tell how long the load is.
             answer = Answer::FAILS;
             readings.fill(Reading::default());
-        } else if filling.is_some() || rounds.is_some() {
+        } else if unsteady.hides() {
             answer = answer.not_steady();
         }
         let shown = is_enough(finished.onset) || !answer.estimate;
@@ -96,8 +95,7 @@ impl Choice {
             busiest_without_spare: busy::for_requests(run)[1],
             onset: finished.onset,
             queue_growth_rps,
-            filling,
-            rounds,
+            unsteady,
             requests: run.requests,
             failed: run.failed.values().sum(),
             wrong_blocks: wrong_blocks(run),
@@ -114,6 +112,16 @@ impl Choice {
         }
         self.tried.insert(at, tried);
         Ok(())
+    }
+
+    /// What of a run hides how fast drives are. Caches and credits tell nothing where it ended
+    /// early.
+    fn unsteady(&mut self, found: Unsteady, ended_early: bool) -> Unsteady {
+        Unsteady {
+            filling: found.filling.filter(|_| !ended_early),
+            spent: found.spent.filter(|_| !ended_early),
+            rounds: self.too_seldom(found.rounds),
+        }
     }
 
     /// How often drives came round with what they do by themselves, if that was too seldom. Then

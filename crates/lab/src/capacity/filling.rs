@@ -1,5 +1,6 @@
 //! What is said of runs that were too short for what their drives do: the caches had not yet
-//! written what they had answered, or flash had not collected often enough.
+//! written what they had answered, flash had not collected often enough, or a volume lived on the
+//! credits that it had.
 //!
 //! An open load that fills caches is more than the drives can do: with more requests, when the
 //! write caches are full, the queue grows. A load that waits for answers comes more slowly then,
@@ -15,6 +16,7 @@ use super::names::{name, position};
 use super::{Capacity, Reached, Tried};
 use crate::measure::Filling;
 use crate::number::{grouped, number};
+use crate::run::{Spent, Unsteady};
 
 /// How often drives have to come round with what they do by themselves, so that a run tells what
 /// they are like: the second round tells whether the first was like others.
@@ -23,7 +25,7 @@ pub(super) const ROUNDS: f64 = 2.0;
 /// Why all objectives fail at a setting under an open load: the queue grows, or what hides that it
 /// would.
 pub(super) fn why_it_grows(tried: &Tried) -> String {
-    match &tried.filling {
+    match &tried.unsteady.filling {
         None => {
             "the queue grows as long as requests come, whatever the response times are".to_owned()
         }
@@ -35,17 +37,26 @@ pub(super) fn why_it_grows(tried: &Tried) -> String {
 }
 
 /// For each choice of which the numbers that are told are those of write caches that hide the
-/// drives, or of a part of what flash does, that nothing is sure there.
+/// drives, of credits, or of a part of what flash does, that nothing is sure there.
 pub(super) fn not_steady(capacity: &Capacity) -> Vec<String> {
     let told = |found: &Reached| {
         let tried = found.shown()?;
         if tried.queue_growth_rps.is_some() {
             return None;
         }
-        let why = match (&tried.filling, tried.rounds) {
-            (Some(filling), _) => hidden(filling),
-            (None, Some(rounds)) => collecting(rounds, tried.requests),
-            (None, None) => return None,
+        let why = match &tried.unsteady {
+            Unsteady {
+                filling: Some(filling),
+                ..
+            } => hidden(filling),
+            Unsteady {
+                spent: Some(spent), ..
+            } => on_credits(spent),
+            Unsteady {
+                rounds: Some(rounds),
+                ..
+            } => collecting(*rounds, tried.requests),
+            _ => return None,
         };
         Some(format!(
             "Under {} the drives are not steady {}: {why}.",
@@ -60,6 +71,14 @@ fn hidden(filling: &Filling) -> String {
     format!(
         "{}, so nothing is sure there before there are more requests",
         filling.seen()
+    )
+}
+
+/// What was spent, and how to know what there is without it.
+fn on_credits(spent: &Spent) -> String {
+    format!(
+        "{}; what is carried for ever is found with credits_full=0 of the drive",
+        spent.seen()
     )
 }
 

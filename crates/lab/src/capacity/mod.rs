@@ -50,13 +50,12 @@ use crate::doubt::Longer;
 use crate::gate::ByBatch;
 use crate::grid::{self, Point};
 use crate::load::LoadedTrace;
-use crate::measure::Filling;
 use crate::objective::{Class, Objective};
 use crate::outcome::{ChosenDrive, Role, TraceInfo, Varied};
 use crate::overload;
 use crate::prepare;
 use crate::program;
-use crate::run::{self, Onset, RunError};
+use crate::run::{self, Onset, RunError, Unsteady};
 use crate::scenario::Load;
 use crate::scenario::keys::role;
 use crate::sim::Control;
@@ -267,12 +266,9 @@ pub struct Tried {
     /// By how many requests a second the queue grew, if it did; of an open load with what drives
     /// had answered and not yet written.
     pub queue_growth_rps: Option<f64>,
-    /// Write caches of drives that hide how fast these write.
+    /// What hides how fast its drives are for ever, flash only if it collected too seldom.
     #[serde(skip)]
-    filling: Option<Filling>,
-    /// How often flash came round with its collection, if that was too seldom.
-    #[serde(skip)]
-    rounds: Option<f64>,
+    unsteady: Unsteady,
     /// Requests that were simulated; fewer than there are if the run ended because an objective was
     /// surely missed.
     pub requests: u64,

@@ -6,6 +6,7 @@
 //! is all that is told.
 
 mod said;
+mod unsteady;
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -52,7 +53,8 @@ use crate::warning::{Warning, WarningKind};
 use crate::workload::Workload;
 
 pub use crate::error::RunError;
-pub(crate) use said::{warned, wrong_blocks};
+pub(crate) use said::{Spent, warned, wrong_blocks};
+pub(crate) use unsteady::Unsteady;
 
 use said::{AtEnd, Seen, add_said, left_out, met_faults, of_caches, unheard, warnings};
 
@@ -297,11 +299,8 @@ pub(crate) struct Finished {
     pub(crate) lost: Vec<Warning>,
     /// When its faults begin; `None` if none comes at an instant of its own, or it ended early.
     pub(crate) onset: Option<Onset>,
-    /// Write caches of its drives that filled as long as requests came.
-    pub(crate) filling: Option<Filling>,
-    /// How often what its drives do in rounds by themselves came round, on that drive where it did
-    /// least, or would have if the run had not ended early; nothing if no drive does such things.
-    pub(crate) rounds: Option<f64>,
+    /// What hides how fast its drives are for ever.
+    pub(crate) unsteady: Unsteady,
     /// Commands that its drives have no times of.
     pub(crate) longer: Longer,
 }
@@ -351,14 +350,6 @@ struct Grid<'a> {
     single: bool,
 }
 
-/// How often what drives do in rounds has come round, on that where it has least, or would have by
-/// the end of a run that ended early.
-fn rounds(drives: &[Box<dyn Drive>], window: Window, run: &Run) -> Option<f64> {
-    let permille = drives.iter().filter_map(|drive| drive.rounds_permille());
-    let whole = window.requests as f64 / run.requests.max(1) as f64;
-    Some(permille.min()? as f64 / 1e3 * whole)
-}
-
 /// Runs one point; `None` if it was interrupted and has nothing to keep.
 fn run(
     point: &Point,
@@ -401,7 +392,9 @@ fn run(
     let at_end = AtEnd::of((&stack, &drives), &*faults, end).told(&mut run, begin);
     let of_start = (onset, basis.batches_ms.as_ref());
     let lost = left_out(&run, workload.tally(), of_start, &at_end);
-    let mut warnings = [warnings(&run, (count, load.depth), seen), lost.clone()].concat();
+    let unsteady = Unsteady::of(seen.filling, &drives, (window, &run, end));
+    let said = warnings(&run, (count, load.depth), (seen, &unsteady));
+    let mut warnings = [said, lost.clone()].concat();
     let told = hold_beside(&mut run, &*workload, &stack);
     let cached = of_caches((scenario, given), (&*blueprint, &stack))?;
     warnings.extend(told.into_iter().chain(unheard).chain(cached));
@@ -409,8 +402,7 @@ fn run(
         warnings,
         lost,
         onset,
-        filling: seen.filling,
-        rounds: rounds(&drives, window, &run),
+        unsteady,
         longer: Longer::of(&scenario.drive.name, &drives),
         parts,
         run,
@@ -740,52 +732,7 @@ pub(crate) fn trace_info(trace: &LoadedTrace, configs: &[&serde_json::Value]) ->
 
 #[cfg(test)]
 mod tests {
-    use nearslot_core::io::{Command, DriveDone, Unwritten};
-
     use super::*;
-
-    /// A drive that came round so often, in thousandths, if it does anything in rounds.
-    struct Round(Option<u64>);
-
-    impl Drive for Round {
-        fn submit(&mut self, _now: Instant, _command: &Command) {}
-
-        fn next_event(&self) -> Option<Instant> {
-            None
-        }
-
-        fn advance(&mut self, _now: Instant) -> Option<DriveDone> {
-            None
-        }
-
-        fn volatile(&self, _now: Instant, _out: &mut Vec<Unwritten>) {}
-
-        fn rounds_permille(&self) -> Option<u64> {
-            self.0
-        }
-    }
-
-    /// Of an array the drive counts that did least: others beside it may do nothing of the kind. A
-    /// run that ended early would have gone on like that.
-    #[test]
-    fn rounds_are_those_of_the_drive_that_did_least_in_a_whole_run() {
-        let of = |drives: &[Option<u64>], requests| {
-            let drive = |rounds: &Option<u64>| Box::new(Round(*rounds)) as Box<dyn Drive>;
-            let drives: Vec<Box<dyn Drive>> = drives.iter().map(drive).collect();
-            let window = Window {
-                requests: 4_000,
-                warmup: 0,
-            };
-            let run = Run {
-                requests,
-                ..Run::default()
-            };
-            rounds(&drives, window, &run)
-        };
-        assert_eq!(of(&[None, Some(3_000), Some(500)], 4_000), Some(0.5));
-        assert_eq!(of(&[Some(500)], 1_000), Some(2.0));
-        assert_eq!(of(&[None], 4_000), None);
-    }
 
     #[test]
     fn a_burst_that_a_run_did_not_come_to_is_not_told() {

@@ -13,6 +13,8 @@ use nearslot_core::units::{BLOCK_BYTES, Blocks, Duration};
 
 use self::arrays::{degraded, few_copies};
 pub(super) use self::at_end::AtEnd;
+pub(crate) use self::credits::Spent;
+use self::credits::credits_spent;
 use self::cut::cut;
 pub(super) use self::faults::met_faults;
 pub(crate) use self::faults::wrong_blocks;
@@ -23,7 +25,7 @@ use self::partial_chunks::partial_chunks;
 use self::places::without_places;
 pub(super) use self::seen::Seen;
 use self::starved::starved;
-use super::{Finished, Onset};
+use super::{Finished, Onset, Unsteady};
 use crate::doubt::{self, Longer};
 use crate::error::RunError;
 use crate::grid::{self, Point};
@@ -37,6 +39,7 @@ use crate::workload::Tally;
 
 mod arrays;
 mod at_end;
+mod credits;
 mod cut;
 mod faults;
 mod filling;
@@ -192,7 +195,7 @@ pub(super) fn unheard(
 pub(super) fn warnings(
     run: &Run,
     (count, depth): (RequestCount, Option<u64>),
-    seen: Seen,
+    (seen, unsteady): (Seen, &Unsteady),
 ) -> Vec<Warning> {
     let mut warnings = Vec::new();
     // What drives do in spare time gives way to more load.
@@ -209,7 +212,8 @@ pub(super) fn warnings(
         );
         warnings.push(Warning::new(WarningKind::Saturated, text).of_run(&run.label));
     }
-    warnings.extend(filling(&run.label, seen.filling));
+    warnings.extend(filling(&run.label, unsteady.filling));
+    warnings.extend(credits_spent(&run.label, unsteady.spent));
     warnings.extend(starved(&run.label, seen.starved));
     warnings.extend(never_full(&run.label, depth, count));
     warnings.extend(partial_chunks(run, &seen));

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use crate::contract::{Drive, Faults};
 use crate::fault::{Begun, Decay, Exposed, Fate, MEASURES};
 use crate::ids::DriveId;
-use crate::io::{Command, DriveDone, Extrapolated, Owed, Unwritten};
+use crate::io::{Command, Credits, DriveDone, Extrapolated, Owed, Unwritten};
 use crate::measure::Tell;
 use crate::op::{Cost, Failure, Op, Status};
 use crate::units::{Blocks, Duration, Instant, Pba};
@@ -357,6 +357,10 @@ impl Drive for FaultyDrive {
 
     fn rounds_permille(&self) -> Option<u64> {
         self.inner.rounds_permille()
+    }
+
+    fn credits(&self) -> Option<Credits> {
+        self.inner.credits()
     }
 
     fn extrapolated(&self) -> &[Extrapolated] {

@@ -246,3 +246,33 @@ fn what_drives_can_do_is_not_what_their_caches_take() {
         );
     }
 }
+
+/// A cloud volume does 300 commands a second for ever, and ten times as many on credits: nothing
+/// beyond 300 is sure, and it is said how long the credits last.
+#[test]
+fn what_lives_on_credits_is_not_sure() {
+    let of = |drive: &str, slo: &str| {
+        let base = synthetic("poisson:requests=10000", &[("drive", drive)]);
+        let coarse = How {
+            resolution_percent: 5.0,
+            ..how(slo, Find::Rate)
+        };
+        let mut found = found(&points(&base, &[]), &coarse);
+        (found.choices.remove(0), found.details.join(" "))
+    };
+    let (on_credits, said) = of("cloud-gp2-100gib", "mean < 20 ms");
+    let (surely, holds) = (on_credits.surely_holds.unwrap(), on_credits.holds.unwrap());
+    assert!(surely < 320.0 && holds > 2_500.0, "{surely} {holds}");
+    assert!(
+        said.contains("credits for bursts; at this pace the others last for "),
+        "{said}"
+    );
+    assert!(
+        said.contains("and without them it does 300.0 commands/s; what is carried for ever"),
+        "{said}"
+    );
+    let (without, said) = of("cloud-gp2-100gib:credits_full=0", "mean < 20 ms");
+    let holds = without.holds.unwrap();
+    assert!((250.0..300.0).contains(&holds), "{holds}");
+    assert!(!said.contains("credits"), "{said}");
+}

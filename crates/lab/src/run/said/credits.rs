@@ -1,0 +1,69 @@
+//! Credits for bursts, as cloud volumes have them: while there are some, a volume is faster than it
+//! is for ever.
+
+use nearslot_core::contract::Drive;
+use nearslot_core::io::Credits;
+
+use crate::number::{duration, grouped, number};
+use crate::warning::{Warning, WarningKind};
+
+/// Of what commands took, so much has to be out of what was saved up before: as little as a queue
+/// that is not said to grow.
+const SPENT_SHARE: f64 = 0.02;
+
+/// Credits that were spent during a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Spent {
+    credits: Credits,
+    /// How long the run took, in seconds.
+    took_s: f64,
+}
+
+impl Spent {
+    /// Of the drive whose credits end first, if it lived on them.
+    pub(in crate::run) fn of(drives: &[Box<dyn Drive>], took_s: f64) -> Option<Spent> {
+        let all = drives.iter().filter_map(|drive| drive.credits());
+        let is_much = |credits: &Credits| credits.spent > SPENT_SHARE * credits.taken;
+        let first = all
+            .filter(is_much)
+            .min_by(|one, other| one.pace_left().total_cmp(&other.pace_left()))?;
+        Some(Spent {
+            credits: first,
+            took_s,
+        })
+    }
+
+    /// What was seen, in words that go on a sentence.
+    pub(crate) fn seen(&self) -> String {
+        let Credits {
+            unit,
+            spent,
+            left,
+            baseline,
+            ..
+        } = self.credits;
+        let without = format!("without them it does {} {unit}/s", number(baseline));
+        let whole = |credits: f64| grouped(libm::ceil(credits) as u64);
+        if left < 1.0 {
+            return format!(
+                "a drive spent all its {} credits for bursts, and {without}",
+                whole(spent)
+            );
+        }
+        let lasts = duration(self.credits.pace_left() * self.took_s);
+        format!(
+            "a drive spent {} of its {} credits for bursts; at this pace the others last for {lasts}, and {without}",
+            whole(spent),
+            whole(spent + left)
+        )
+    }
+}
+
+/// That a run was as fast as it was on credits.
+pub(super) fn credits_spent(label: &str, spent: Option<Spent>) -> Option<Warning> {
+    let text = format!(
+        "{}, so response times and rates tell those of a burst; credits_full=0 of the drive tells those of a long load",
+        spent?.seen()
+    );
+    Some(Warning::new(WarningKind::CreditsSpent, text).of_run(label))
+}

@@ -1,0 +1,99 @@
+//! What hides from a short run how fast its drives are for ever: write caches that fill, credits
+//! for bursts that are spent, flash that has hardly collected.
+
+use nearslot_core::contract::Drive;
+use nearslot_core::units::Instant;
+
+use super::{Spent, Window};
+use crate::measure::Filling;
+use crate::outcome::Run;
+
+/// What of that was there in a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Unsteady {
+    /// Write caches of its drives that filled as long as requests came.
+    pub(crate) filling: Option<Filling>,
+    /// Credits for bursts without which its drives would have been slower.
+    pub(crate) spent: Option<Spent>,
+    /// How often what its drives do in rounds by themselves came round, on that drive where it did
+    /// least, or would have if the run had not ended early; nothing if no drive does such things.
+    pub(crate) rounds: Option<f64>,
+}
+
+impl Unsteady {
+    /// Of a run that ended then; `filling` was measured.
+    pub(super) fn of(
+        filling: Option<Filling>,
+        drives: &[Box<dyn Drive>],
+        (window, run, end): (Window, &Run, Instant),
+    ) -> Unsteady {
+        Unsteady {
+            filling,
+            spent: Spent::of(drives, end.0 as f64 / 1e9),
+            rounds: rounds(drives, window, run),
+        }
+    }
+
+    /// Whether there is any of that.
+    pub(crate) fn hides(&self) -> bool {
+        self.filling.is_some() || self.spent.is_some() || self.rounds.is_some()
+    }
+}
+
+/// How often what drives do in rounds has come round, on that where it has least, or would have by
+/// the end of a run that ended early.
+fn rounds(drives: &[Box<dyn Drive>], window: Window, run: &Run) -> Option<f64> {
+    let permille = drives.iter().filter_map(|drive| drive.rounds_permille());
+    let whole = window.requests as f64 / run.requests.max(1) as f64;
+    Some(permille.min()? as f64 / 1e3 * whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use nearslot_core::io::{Command, DriveDone, Unwritten};
+
+    use super::*;
+
+    /// A drive that came round so often, in thousandths, if it does anything in rounds.
+    struct Round(Option<u64>);
+
+    impl Drive for Round {
+        fn submit(&mut self, _now: Instant, _command: &Command) {}
+
+        fn next_event(&self) -> Option<Instant> {
+            None
+        }
+
+        fn advance(&mut self, _now: Instant) -> Option<DriveDone> {
+            None
+        }
+
+        fn volatile(&self, _now: Instant, _out: &mut Vec<Unwritten>) {}
+
+        fn rounds_permille(&self) -> Option<u64> {
+            self.0
+        }
+    }
+
+    /// Of an array the drive counts that did least: others beside it may do nothing of the kind. A
+    /// run that ended early would have gone on like that.
+    #[test]
+    fn rounds_are_those_of_the_drive_that_did_least_in_a_whole_run() {
+        let of = |drives: &[Option<u64>], requests| {
+            let drive = |rounds: &Option<u64>| Box::new(Round(*rounds)) as Box<dyn Drive>;
+            let drives: Vec<Box<dyn Drive>> = drives.iter().map(drive).collect();
+            let window = Window {
+                requests: 4_000,
+                warmup: 0,
+            };
+            let run = Run {
+                requests,
+                ..Run::default()
+            };
+            rounds(&drives, window, &run)
+        };
+        assert_eq!(of(&[None, Some(3_000), Some(500)], 4_000), Some(0.5));
+        assert_eq!(of(&[Some(500)], 1_000), Some(2.0));
+        assert_eq!(of(&[None], 4_000), None);
+    }
+}
