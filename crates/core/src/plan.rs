@@ -102,7 +102,8 @@ impl PlannedIo {
 }
 
 /// The exclusive or of what the reads and parities before it bring, and of blocks that the request
-/// writes. What comes before it may be shorter, and begins where its edge says ([`Plan::fold`]).
+/// writes. What comes before it may be shorter, and begins where its edge says ([`Plan::fold`]): so
+/// pieces that do not overlap are put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parity {
     /// Which of the blocks that the request writes go into it; none if only what steps bring does.
@@ -141,6 +142,9 @@ pub enum Instead {
     Tolerated,
     /// The buffer of delayed copies: it has all blocks that could not be read.
     Buffered,
+    /// Steps of this plan do anew what the I/O was needed for: what waits for it, directly or behind
+    /// other steps, never starts, and its request does not wait for that.
+    Anew,
 }
 
 /// Steps that belong together: of one request, of the completion of an I/O, of spare time. The

@@ -259,6 +259,29 @@ impl Graph {
         self.steps[id.index()].doomed
     }
 
+    /// No request waits any more for what waits for a step that was taken out, directly or behind
+    /// others. Which ones did, each as often as for steps; alternatives count once.
+    pub(super) fn release(&mut self, edges: &Edges) -> Vec<usize> {
+        let (mut lists, mut released) = (vec![edges.0], Vec::new());
+        while let Some(mut edge) = lists.pop() {
+            while let Some(key) = edge {
+                let Edge { then, next, .. } = self.edges[key as usize];
+                let is_first = self.stand_all(then);
+                let step = &mut self.steps[then.index()];
+                released.extend(step.request.take().filter(|_| is_first));
+                lists.push(step.edge);
+                edge = next;
+            }
+        }
+        released
+    }
+
+    /// Whether a request waits for all alternatives of a step that it waits for.
+    fn stand_all(&self, id: IoId) -> bool {
+        let is_io = matches!(self.step(id).work, Work::Io(_));
+        !is_io || self.ring(id).all(|one| self.step(one).request.is_some())
+    }
+
     /// Says that a step which waits for others will never start.
     pub(super) fn doom(&mut self, id: IoId, failure: Failure) {
         self.steps[id.index()].doomed.get_or_insert(failure);

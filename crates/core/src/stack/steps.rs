@@ -254,19 +254,24 @@ impl Stack {
         );
         let status = match plan.instead {
             Instead::Nothing => done.status,
-            Instead::Step(_) | Instead::Tolerated | Instead::Buffered => Status::Done,
+            Instead::Step(_) | Instead::Tolerated | Instead::Buffered | Instead::Anew => {
+                Status::Done
+            }
         };
         match plan.instead {
             Instead::Step(index) => self.graph.hand_over(edges, self.names[index.0 as usize]),
-            Instead::Nothing | Instead::Tolerated | Instead::Buffered => {
-                if plan.instead == Instead::Buffered {
-                    self.recall(request, &io, done);
+            Instead::Nothing | Instead::Tolerated | Instead::Buffered | Instead::Anew => {
+                match plan.instead {
+                    Instead::Buffered => self.recall(request, &io, done),
+                    Instead::Anew => self.release(&edges),
+                    _ => {}
                 }
                 let found = done.status.is_done() || plan.instead == Instead::Buffered;
                 let reads = io.io.op == Op::Read && found;
+                let is_needed = matches!(plan.instead, Instead::Nothing | Instead::Anew);
                 self.ended.push_back(Ended {
                     edges,
-                    failure: status.failure(),
+                    failure: done.status.failure().filter(|_| is_needed),
                     brought: reads.then_some(StepNumber::new(io.io.sequence)),
                 });
                 self.follow(now);
@@ -326,6 +331,16 @@ impl Stack {
     fn tell_some(&mut self, now: Instant, plan: &mut Plan) {
         self.tell_those_behind(now, None, None, plan);
         self.tell_others(now, None, plan);
+    }
+
+    /// What waits for a step that has failed is done anew: no request waits for it.
+    #[cold]
+    fn release(&mut self, edges: &Edges) {
+        for key in self.graph.release(edges) {
+            let pending = &mut self.requests[key];
+            pending.remaining -= 1;
+            assert!(pending.remaining > 0, "it waits for what is done anew");
+        }
     }
 
     /// Writes of a plan that repeat one which has ended carry what that carried.

@@ -5,17 +5,20 @@
 //! | a read that meets a bad block, of more than a page | each of its pages, read alone |
 //! | the same of a page or less, which the others do not tell | each of its blocks, read alone |
 //! | a read of a client's | the exclusive or of the others of its rows, which is written back, and need not be waited for |
-//! | a read that a write needs | the same; it is written back unless the write itself goes there |
-//! | a read of the others | what is to be computed, read in turn, if that is not known to be bad; else nothing: its request fails |
+//! | one of these others | what was to be computed, each block read alone, if it is not known to be bad; else nothing: its request fails |
+//! | a read that a write needs | the same exclusive or; it is written back unless the write itself goes there |
+//! | the same, and the others of its rows do not tell it | another way to write these rows, without what is bad (`writing`) |
 //! | a write | the others of its rows, if none of them is bad; its blocks are bad from now on |
 //! | a write of what was computed | nothing has to |
 //!
-//! A block that cannot be read, and that nothing stands in for, is known to be bad from then on: of
-//! its row two are, so what they had is lost, and `lost` says where that is.
+//! A block that cannot be read, and that nothing stands in for, is known to be bad from then on.
+//! Where two of its row are, what they had is lost, and `lost` says where that is.
 //!
 //! What is known to be bad is not asked for. Whoever has to wait for a stripe asks again when it
-//! gets it: a source may be bad by then.
+//! gets it: a source may be bad by then. What is done in another way never starts, and what of it is
+//! under way brings nothing any more (`attempts`).
 
+use super::attempts::Attempt;
 use super::geometry::{Piece, Rows, Stripe};
 use super::seats::Seat;
 use super::{Job, Raid5, Role, tag};
@@ -25,9 +28,6 @@ use crate::op::{Failure, Op, Status};
 use crate::plan::{Instead, Parity, Plan, PlannedIo, StepIndex, Target};
 use crate::request::Request;
 use crate::units::Blocks;
-
-/// Sources that may fail and be computed themselves, for one job.
-const DETOURS: u8 = 8;
 
 /// What is tried alone when a longer read meets a bad block: 4 KiB.
 pub(super) const PAGE: Blocks = Blocks(crate::pages::PAGE);
@@ -67,19 +67,22 @@ impl Raid5 {
                 self.counts.lost += 1;
                 out.failure = Some(self.fault_of(stripe, member, &rows));
             } else {
-                self.compute_for_client(stripe, (member, rows), out);
+                self.compute_for_client(stripe, (member, rows), true, out);
             }
         }
     }
 
+    /// Computes what a client reads, of which each block `is_bad`, or perhaps only some.
     fn compute_for_client(
         &mut self,
         stripe: &Stripe,
         (member, rows): (u64, Rows),
+        is_bad: bool,
         out: &mut Plan,
     ) -> StepIndex {
         self.counts.degraded += 1;
-        let job = self.job(*stripe, Some(member), rows, out);
+        let job = self.job(*stripe, (member, rows), out);
+        self.attempts.attempt_mut(job.attempt).is_bad = is_bad;
         let data = self.geometry.data(stripe, member, rows.from);
         let found = self.compute(
             &job,
@@ -130,23 +133,27 @@ impl Raid5 {
     pub(super) fn failed(
         &mut self,
         role: Role,
-        work: Option<u32>,
+        attempt: Option<u32>,
         (seat, done): (Seat, &DriveDone),
         out: &mut Plan,
     ) {
         let stripe = self.geometry.stripe_at(seat, done.at);
         let of = (stripe.member(seat), stripe.rows(done.at, done.len));
-        let job = work.map(|work| Job {
+        let job = attempt.map(|attempt| Job {
             stripe,
-            work,
+            attempt,
             gate: None,
         });
-        let is_bad_block = done.status == Status::Failed(Failure::Medium) && role.reads();
-        let is_told = role != Role::Source && !self.others_are_bad(&stripe, of.0, &of.1);
-        if is_bad_block && (done.len > PAGE || done.len > Blocks(1) && !is_told) {
-            out.instead = self.one_by_one(&stripe, of, (role, job), out);
+        if attempt.is_some_and(|attempt| self.attempts.attempt(attempt).given_up) {
+            out.instead = Instead::Anew;
             return;
         }
+        if let Some(instead) = self.in_pieces(role, job, (&stripe, of), done, out) {
+            out.instead = instead;
+            return;
+        }
+        let is_bad_block = done.status == Status::Failed(Failure::Medium) && role.reads();
+        let is_told = role != Role::Source && !self.others_are_bad(&stripe, of.0, &of.1);
         if role == Role::Write {
             let why = match done.status {
                 Status::Failed(Failure::Gone) => Kind::Gone,
@@ -154,17 +161,16 @@ impl Raid5 {
             };
             self.mark(seat, done.at, done.len, why);
         }
-        let detour = job.filter(|job| role == Role::Source && self.may_take_detour(job, of));
         out.instead = match (role, job) {
-            (Role::Source, _) if detour.is_some() => {
-                let job = detour.expect("there is one");
-                Instead::Step(self.compute_part(&job, of, out))
-            }
             (Role::Heal, Some(job)) => {
-                self.failed_to_repair(job.work, false);
+                let work = self.attempts.attempt(job.attempt).work;
+                self.failed_to_repair(work, false);
                 Instead::Tolerated
             }
-            (Role::Read, _) if is_told => Instead::Step(self.compute_for_client(&stripe, of, out)),
+            (Role::Read, _) if is_told => {
+                let is_bad = is_bad_block && done.len == Blocks(1);
+                Instead::Step(self.compute_for_client(&stripe, of, is_bad, out))
+            }
             (Role::Old | Role::Rest, Some(job)) if is_told => {
                 Instead::Step(self.compute_for_write(&job, of, role, out))
             }
@@ -172,52 +178,91 @@ impl Raid5 {
                 self.counts.tolerated += 1;
                 Instead::Tolerated
             }
-            _ => return self.nothing_stands_in(role, work, (seat, done), is_bad_block, out),
+            _ => self.nothing_stands_in(role, job, (seat, done), out),
         };
     }
 
-    /// An I/O has failed, and its request with it.
+    /// A read that has failed is done in shorter pieces, if that may bring more than its rows do: or
+    /// what was to be computed from it is read so, where it lies.
+    fn in_pieces(
+        &mut self,
+        role: Role,
+        job: Option<Job>,
+        (stripe, of): (&Stripe, (u64, Rows)),
+        done: &DriveDone,
+        out: &mut Plan,
+    ) -> Option<Instead> {
+        let is_source = role == Role::Source;
+        let is_bad_block = done.status == Status::Failed(Failure::Medium) && role.reads();
+        let is_long = is_bad_block && done.len > PAGE;
+        if let Some(job) = job.filter(|_| is_source && !is_long)
+            && let Some(read) = self.can_be_read_alone(&job)
+        {
+            self.attempts.give_up(job.attempt);
+            self.read_one_by_one(stripe, read, out);
+            return Some(Instead::Anew);
+        }
+        let is_told = !is_source && !self.others_are_bad(stripe, of.0, &of.1);
+        let is_short = is_bad_block && done.len > Blocks(1) && !is_told;
+        (is_long || is_short).then(|| self.one_by_one(stripe, of, (role, job), out))
+    }
+
+    /// What a job computes for a client, if that may be read where it lies in shorter pieces: of a
+    /// page or more, and with a block that cannot be read, or did not come in time.
+    fn can_be_read_alone(&self, job: &Job) -> Option<(u64, Rows)> {
+        let attempt = self.attempts.attempt(job.attempt);
+        let work = self.turns.work(attempt.work);
+        let member = work.computed.filter(|_| work.repair.is_none())?;
+        let rows = attempt.rows;
+        let may = rows.len() > Blocks(1) && !self.is_bad(&job.stripe, member, &rows);
+        may.then_some((member, rows))
+    }
+
+    /// An I/O has failed, which nothing stands in for. Where a write needs it, that may be done in
+    /// another way; else its request fails.
     fn nothing_stands_in(
         &mut self,
         role: Role,
-        work: Option<u32>,
+        job: Option<Job>,
         (seat, done): (Seat, &DriveDone),
-        is_bad_block: bool,
         out: &mut Plan,
-    ) {
+    ) -> Instead {
+        let is_bad_block = done.status == Status::Failed(Failure::Medium) && role.reads();
         if is_bad_block {
             self.mark(seat, done.at, done.len, Kind::Bad);
         }
-        let of = work.map(|work| *self.turns.work(work));
-        match (work, of) {
-            (Some(work), Some(of)) if of.repair.is_some() => {
-                self.failed_to_repair(work, is_bad_block);
+        let Some(job) = job else {
+            self.counts.lost += 1;
+            return Instead::Nothing;
+        };
+        let Attempt {
+            work,
+            rows,
+            writes,
+            is_bad,
+            ..
+        } = *self.attempts.attempt(job.attempt);
+        if let Some(extent) = writes.filter(|_| role != Role::Write) {
+            if done.status != Status::Failed(Failure::TimedOut) {
+                return self.write_anew(&job, extent, out);
             }
-            _ => self.counts.lost += 1,
-        }
-        if let Some((of, member)) = of.and_then(|of| Some((of, of.computed?))) {
-            let stripe = self.geometry.stripe(of.stripe);
-            // A drive that went had what was to be computed: that is why it is asked for here.
-            let gone = self.fault_of(&stripe, member, &of.rows) == Failure::Gone;
-            out.failure = gone.then_some(Failure::Gone);
-        }
-        if of.is_some_and(|of| of.computed.is_none()) && role != Role::Write {
             self.doubtful.mark(seat, done.at, done.len, Kind::Bad);
         }
-    }
-
-    /// Whether a source that failed may be computed with the help of what was to be computed:
-    /// another block of that may have failed.
-    fn may_take_detour(&mut self, job: &Job, (member, rows): (u64, Rows)) -> bool {
-        let Some(computed) = self.turns.work(job.work).computed else {
-            return false;
-        };
-        let others = (0..=job.stripe.parity()).filter(|other| *other != member);
-        let are_good = !{ others }.any(|other| self.is_bad(&job.stripe, other, &rows));
-        let work = self.turns.work_mut(job.work);
-        let may = computed != member && are_good && work.detours < DETOURS;
-        work.detours += u8::from(may);
-        may
+        let of = *self.turns.work(work);
+        match of.repair {
+            Some(_) => self.failed_to_repair(work, is_bad_block),
+            None => self.counts.lost += 1,
+        }
+        if let Some(member) = of.computed {
+            let (seat, at) = (job.stripe.seat(member), job.stripe.at(rows.from));
+            if is_bad && !self.is_bad(&job.stripe, member, &rows) {
+                self.mark(seat, at, rows.len(), Kind::Bad);
+            }
+            // A drive that went had what was to be computed: that is why it is asked for here.
+            let gone = self.fault_of(&job.stripe, member, &rows) == Failure::Gone;
+            out.failure = gone.then_some(Failure::Gone);
+        }
+        Instead::Nothing
     }
 
     /// A part of something else, computed from the others of its rows.
@@ -238,16 +283,20 @@ impl Raid5 {
         role: Role,
         out: &mut Plan,
     ) -> StepIndex {
-        if self.turns.work(job.work).computed.is_none() {
-            let seat = job.stripe.seat(of.0);
-            self.doubtful
-                .mark(seat, job.stripe.at(of.1.from), of.1.len(), Kind::Bad);
-        }
+        let (seat, at) = (job.stripe.seat(of.0), job.stripe.at(of.1.from));
+        self.doubtful.mark(seat, at, of.1.len(), Kind::Bad);
         let found = self.compute_part(job, of, out);
         if role == Role::Rest {
             self.heal(job, of, found, out);
         }
         found
+    }
+
+    /// Reads each page of what a client reads by itself, or each block of a page.
+    fn read_one_by_one(&self, stripe: &Stripe, (member, rows): (u64, Rows), out: &mut Plan) {
+        for rows in parts(rows) {
+            self.read(stripe, &Piece { member, rows }, out);
+        }
     }
 
     /// A read met a bad block: each of its pages is read by itself, or each block of a page, so
@@ -259,17 +308,8 @@ impl Raid5 {
         (role, job): (Role, Option<Job>),
         out: &mut Plan,
     ) -> Instead {
-        let size = if rows.len() > PAGE { PAGE.0 } else { 1 };
-        let ends = |page: u64| (page * size).max(rows.from)..((page + 1) * size).min(rows.to);
-        let pages = rows.from / size..rows.to.div_ceil(size);
-        let pages = pages.map(ends).map(|page| Rows {
-            from: page.start,
-            to: page.end,
-        });
         let Some(job) = job else {
-            for rows in pages {
-                self.read(stripe, &Piece { member, rows }, out);
-            }
+            self.read_one_by_one(stripe, (member, rows), out);
             // Its request waits for all of them.
             return Instead::Tolerated;
         };
@@ -279,9 +319,19 @@ impl Raid5 {
             len: rows.len(),
             awaited: false,
         });
-        for page in pages {
-            self.take_in(&job, (member, page), role, (all, rows), out);
+        for part in parts(rows) {
+            self.take_in(&job, (member, part), role, (all, rows), out);
         }
         Instead::Step(all)
     }
+}
+
+/// The pages of rows, or the single rows of a page.
+fn parts(rows: Rows) -> impl Iterator<Item = Rows> {
+    let size = if rows.len() > PAGE { PAGE.0 } else { 1 };
+    let pages = rows.from / size..rows.to.div_ceil(size);
+    pages.map(move |page| Rows {
+        from: (page * size).max(rows.from),
+        to: ((page + 1) * size).min(rows.to),
+    })
 }

@@ -83,6 +83,14 @@ impl Rows {
     }
 }
 
+impl Piece {
+    /// What of it lies in these rows.
+    pub(super) fn within(&self, rows: &Rows) -> Option<Piece> {
+        let rows = self.rows.within(rows)?;
+        Some(Piece { rows, ..*self })
+    }
+}
+
 impl Stripe {
     /// Where a member lies: a strip by its number, or the parity behind the last of them.
     pub(super) fn seat(&self, member: u64) -> Seat {

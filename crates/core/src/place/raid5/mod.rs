@@ -12,9 +12,10 @@
 //! What cannot be read is computed from the others of its rows, and written back (`computing`).
 //! What cannot be written is tolerated as long as the others of its rows tell it; from then on it
 //! is known to be bad (`bad`), is computed when it is read, and good when it is written again. A
-//! drive that is gone is left alone. Where a second block of a row is bad, the request fails:
+//! drive that is gone is left alone. Where a second block of a row is bad, a read of the two fails:
 //! nothing is made up. What is lost so is told with its addresses (`lost`), until it is written
-//! again.
+//! again. Bad blocks of other rows, and of what a request does not need, fail nothing: what cannot
+//! be done in one way is done in another (`attempts`).
 //!
 //! Some of the drives may be spares, of all arrays. One takes the place of a drive that is gone at
 //! once (`seats`); all of it is bad then, so it is used as far as it has been written: by whoever
@@ -35,6 +36,7 @@
 //! for the next. O(drives of an array) per stripe of a request, O(log n) of what is under way and
 //! of bad runs.
 
+mod attempts;
 mod bad;
 mod card;
 mod computing;
@@ -60,8 +62,9 @@ use crate::op::{Failure, Op};
 use crate::plan::{Plan, PlannedIo, StepIndex, Target};
 use crate::registry::Spec;
 use crate::request::Request;
-use crate::units::{Blocks, Duration, Instant, Pba};
+use crate::units::{Blocks, Duration, Extent, Instant, Pba};
 
+use attempts::Attempts;
 use bad::Bad;
 use card::{Counts, MEASURES};
 use geometry::{Geometry, Piece, Rows, Stripe};
@@ -119,26 +122,33 @@ const ROLES: [Role; 7] = [
     Role::Flush,
 ];
 
-/// The tag of an I/O, and of the work on a stripe that it is of.
-fn tag(role: Role, work: Option<u32>) -> Tag {
-    let work = work.map_or(0, |work| u64::from(work) + 1);
-    Tag(work * ROLES.len() as u64 + role as u64)
+/// The tag of an I/O, and of the attempt or the flush that it is of.
+fn tag(role: Role, of: Option<u32>) -> Tag {
+    let of = of.map_or(0, |of| u64::from(of) + 1);
+    Tag(of * ROLES.len() as u64 + role as u64)
 }
 
 fn untag(tag: Tag) -> (Role, Option<u32>) {
     let roles = ROLES.len() as u64;
-    let work = (tag.0 / roles).checked_sub(1);
-    (
-        ROLES[(tag.0 % roles) as usize],
-        work.map(|work| work as u32),
-    )
+    let of = (tag.0 / roles).checked_sub(1);
+    (ROLES[(tag.0 % roles) as usize], of.map(|of| of as u32))
 }
 
-/// Work on a stripe, and the gate that its I/Os wait for, if it is not its turn.
+/// A write of a stripe: its turn, and the gate that its I/Os wait for, if it cannot begin yet.
+#[derive(Clone, Copy)]
+struct Turn {
+    stripe: Stripe,
+    work: u32,
+    gate: Option<StepIndex>,
+    /// What the request writes.
+    extent: Extent,
+}
+
+/// One way to do something with a stripe, and the gate that its I/Os wait for, if there is one.
 #[derive(Clone, Copy)]
 struct Job {
     stripe: Stripe,
-    work: u32,
+    attempt: u32,
     gate: Option<StepIndex>,
 }
 
@@ -171,6 +181,7 @@ struct Raid5 {
     /// way to write is better there. What is read does not depend on it.
     doubtful: Bad,
     turns: Turns,
+    attempts: Attempts,
     written: Written,
     repair: Repair,
     /// Why something was lost that no flush has told, if something was.
@@ -195,6 +206,7 @@ impl Raid5 {
             geometry,
             quarter_turn: drives.quarter_turn,
             turns: Turns::default(),
+            attempts: Attempts::default(),
             written: Written::new(drives.loses),
             repair: Repair::new(&geometry, mib_s),
             untold: None,
@@ -211,19 +223,50 @@ impl Raid5 {
         self.seats.drive(stripe.seat(member))
     }
 
-    /// Work on a stripe begins, or waits for its turn: a write, or one that computes what a member
-    /// has.
-    fn job(&mut self, stripe: Stripe, computed: Option<u64>, rows: Rows, out: &mut Plan) -> Job {
-        if computed.is_none() {
-            let seat = stripe.seat(stripe.parity());
-            let table = self.bad.table();
-            self.written
-                .begin(seat, stripe.at(rows.from), rows.len(), table);
-        }
+    /// Work on a stripe begins, or waits for its turn at a gate: a write, or one that computes what
+    /// a member has.
+    fn begin(
+        &mut self,
+        stripe: &Stripe,
+        computed: Option<u64>,
+        rows: Rows,
+        out: &mut Plan,
+    ) -> (u32, Option<StepIndex>) {
         let (work, waits) = self.turns.begin(stripe.number, computed, rows);
         self.counts.waited += u64::from(waits);
-        let gate = waits.then(|| out.gate(Tag(work.into())));
-        Job { stripe, work, gate }
+        (work, waits.then(|| out.gate(Tag(work.into()))))
+    }
+
+    /// A request writes so many rows of a stripe.
+    fn turn(&mut self, stripe: Stripe, rows: Rows, extent: Extent, out: &mut Plan) -> Turn {
+        let seat = stripe.seat(stripe.parity());
+        let table = self.bad.table();
+        self.written
+            .begin(seat, stripe.at(rows.from), rows.len(), table);
+        let (work, gate) = self.begin(&stripe, None, rows, out);
+        Turn {
+            stripe,
+            work,
+            gate,
+            extent,
+        }
+    }
+
+    /// What a member has in these rows is to be computed.
+    fn job(&mut self, stripe: Stripe, (member, rows): (u64, Rows), out: &mut Plan) -> Job {
+        let (work, gate) = self.begin(&stripe, Some(member), rows, out);
+        let attempt = self.attempts.begin(work, rows, None);
+        Job {
+            stripe,
+            attempt,
+            gate,
+        }
+    }
+
+    /// The turn that a job is of.
+    fn work_mut(&mut self, job: &Job) -> &mut turns::Work {
+        let work = self.attempts.attempt(job.attempt).work;
+        self.turns.work_mut(work)
     }
 
     /// Blocks are bad from now on, and why. With others of their rows that are, what they had is
@@ -259,12 +302,13 @@ impl Raid5 {
     fn io(&self, job: &Job, op: Op, (member, rows): (u64, Rows), role: Role) -> PlannedIo {
         let target = Target::At(job.stripe.at(rows.from));
         let mut io = PlannedIo::new(self.drive(&job.stripe, member), op, target, rows.len());
-        io.tag = tag(role, Some(job.work));
+        io.tag = tag(role, Some(job.attempt));
         io
     }
 
     fn add(&mut self, job: &Job, io: PlannedIo, out: &mut Plan) -> StepIndex {
-        self.turns.more(job.work);
+        let work = self.attempts.more(job.attempt);
+        self.turns.more(work);
         let step = out.io(io);
         if let Some(gate) = job.gate {
             out.after(gate, step);
@@ -316,7 +360,15 @@ impl Raid5 {
         Some(Rows { from, to })
     }
 
-    /// If a job is over, others get its stripe. What they want to compute may be lost by now.
+    /// An I/O of an attempt has ended, or will never start.
+    fn io_ended(&mut self, attempt: u32, out: &mut Plan) {
+        let (work, gate) = self.attempts.less(attempt);
+        out.open.extend(gate);
+        self.turns.less(work);
+        self.end_if_over(work, out);
+    }
+
+    /// If work is over, others get its stripe. What they want to compute may be lost by now.
     fn end_if_over(&mut self, work: u32, out: &mut Plan) {
         if !self.turns.is_over(work) {
             return;
@@ -433,8 +485,8 @@ impl Placement for Raid5 {
         if let Some(seat) = self.seats.learn(drive, done.status) {
             self.vacated(seat, out);
         }
-        let (role, work) = untag(tag);
-        if let (Role::Flush, Some(name)) = (role, work) {
+        let (role, of) = untag(tag);
+        if let (Role::Flush, Some(name)) = (role, of) {
             return self.flushed(name, drive, done, out);
         }
         let seat = self
@@ -442,17 +494,17 @@ impl Placement for Raid5 {
             .seat(drive)
             .expect("only drives with seats are asked");
         if !done.status.is_done() {
-            self.failed(role, work, (seat, done), out);
+            self.failed(role, of, (seat, done), out);
         } else if done.op == Op::Write {
             self.bad.clear(seat, done.at, done.len);
             self.doubtful.clear(seat, done.at, done.len);
-            if let (Role::Heal, Some(work)) = (role, work) {
+            if let (Role::Heal, Some(attempt)) = (role, of) {
+                let work = self.attempts.attempt(attempt).work;
                 self.healed(work, seat, done.len);
             }
         }
-        if let Some(work) = work {
-            self.turns.less(work);
-            self.end_if_over(work, out);
+        if let Some(attempt) = of {
+            self.io_ended(attempt, out);
         }
     }
 
@@ -465,9 +517,8 @@ impl Placement for Raid5 {
         out: &mut Plan,
     ) {
         self.repair.at(now);
-        if let (_, Some(work)) = untag(tag) {
-            self.turns.less(work);
-            self.end_if_over(work, out);
+        if let (_, Some(attempt)) = untag(tag) {
+            self.io_ended(attempt, out);
         }
     }
 
@@ -507,7 +558,8 @@ impl Placement for Raid5 {
         let table = self.bad.table.as_ref().expect("it keeps one");
         assert_eq!(table.len(), entries, "entries that nobody knows of");
         self.doubtful.audit();
-        self.turns.audit();
+        self.attempts.audit();
+        self.turns.audit(|work| self.attempts.left(work));
         self.audit_repairs();
     }
 }

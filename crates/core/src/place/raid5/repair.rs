@@ -223,8 +223,8 @@ impl Raid5 {
             return None;
         };
         let member = stripe.member(seat);
-        let job = self.job(stripe, Some(member), rows, out);
-        self.turns.work_mut(job.work).repair = Some(tried);
+        let job = self.job(stripe, (member, rows), out);
+        self.work_mut(&job).repair = Some(tried);
         self.repair.arrays[array].under_way += 1;
         let parity = Parity {
             written: None,

@@ -30,8 +30,6 @@ pub(super) struct Work {
     waits: bool,
     /// Of a repair: how often it was tried before.
     pub(super) repair: Option<u8>,
-    /// Sources that failed and were computed themselves.
-    pub(super) detours: u8,
     /// Who waits behind it.
     next: Option<u32>,
 }
@@ -88,7 +86,6 @@ impl Turns {
             left: 0,
             waits: false,
             repair: None,
-            detours: 0,
             next: None,
         };
         let mut held = self.held.take(&stripe).unwrap_or(Held {
@@ -167,11 +164,13 @@ impl Turns {
         }
     }
 
-    /// Recounts everything from scratch and panics on a contradiction.
-    pub(super) fn audit(&self) {
+    /// Recounts everything from scratch and panics on a contradiction, with the I/Os that are left
+    /// of each work.
+    pub(super) fn audit(&self, left: impl Fn(u32) -> u32) {
         let mut have = BTreeMap::<u64, u32>::new();
         let mut waits = 0;
-        for (_, work) in &self.works {
+        for (name, work) in &self.works {
+            assert_eq!(work.left, left(name as u32), "{work:?}");
             assert!(work.left > 0 || work.waits, "{work:?} is over");
             waits += usize::from(work.waits);
             *have.entry(work.stripe).or_default() += u32::from(!work.waits);

@@ -29,12 +29,13 @@
 //! fails.
 
 use super::geometry::{Piece, Rows, Stripe};
-use super::{Job, Raid5, Role};
+use super::attempts::Attempt;
+use super::{Job, Raid5, Role, Turn};
 use crate::maplog::rows::Kind;
 use crate::op::{Failure, Op};
-use crate::plan::{Parity, Plan, StepIndex};
+use crate::plan::{Instead, Parity, Plan, StepIndex};
 use crate::request::Request;
-use crate::units::Blocks;
+use crate::units::{Blocks, Extent};
 
 /// How a parity follows what is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,7 +84,7 @@ impl Raid5 {
             let stripe = self.geometry.stripe(number);
             pieces.clear();
             pieces.extend(self.geometry.pieces(&stripe, &request.extent));
-            let job = self.job(stripe, None, hull(&pieces), out);
+            let turn = self.turn(stripe, hull(&pieces), request.extent, out);
             if self.is_sound(&stripe, &hull(&pieces)) {
                 let together = match between(&pieces) > self.quarter_turn {
                     true => 1,
@@ -91,12 +92,12 @@ impl Raid5 {
                 };
                 for pieces in pieces.chunks(together) {
                     let how = self.cheapest_that_works(&stripe, pieces);
-                    self.write(&job, pieces, how, out);
+                    self.write(&turn, pieces, how, out);
                 }
             } else {
-                self.write_in_parts(&job, &pieces, out);
+                self.write_in_parts(&turn, &pieces, out);
             }
-            self.end_if_over(job.work, out);
+            self.end_if_over(turn.work, out);
         }
         self.pieces = pieces;
         if self.written.is_flush_due() {
@@ -133,9 +134,31 @@ impl Raid5 {
         !self.bad.any() || !members.any(|member| self.is_bad(stripe, member, rows))
     }
 
-    fn write_in_parts(&mut self, job: &Job, pieces: &[Piece], out: &mut Plan) {
+    /// A way to write some rows has led nowhere: more is known to be bad now, and they are written
+    /// in another way, in parts.
+    pub(super) fn write_anew(&mut self, job: &Job, extent: Extent, out: &mut Plan) -> Instead {
+        let Attempt { work, rows, .. } = *self.attempts.attempt(job.attempt);
+        // What it has under way may still write back what it computes.
+        let gate = self.attempts.replace(job.attempt).map(|tag| out.gate(tag));
+        let stripe = job.stripe;
+        let turn = Turn {
+            stripe,
+            work,
+            gate,
+            extent,
+        };
+        let mut pieces = std::mem::take(&mut self.pieces);
+        pieces.clear();
+        let all = self.geometry.pieces(&stripe, &extent);
+        pieces.extend(all.filter_map(|piece| piece.within(&rows)));
+        self.write_in_parts(&turn, &pieces, out);
+        self.pieces = pieces;
+        Instead::Anew
+    }
+
+    fn write_in_parts(&mut self, turn: &Turn, pieces: &[Piece], out: &mut Plan) {
         self.cuts.clear();
-        self.cut(&job.stripe, &hull(pieces));
+        self.cut(&turn.stripe, &hull(pieces));
         for piece in pieces {
             self.cuts.extend([piece.rows.from, piece.rows.to]);
         }
@@ -144,20 +167,17 @@ impl Raid5 {
         let mut within = std::mem::take(&mut self.within);
         while let Some(rows) = self.next_part() {
             within.clear();
-            within.extend(pieces.iter().filter_map(|piece| {
-                let rows = piece.rows.within(&rows)?;
-                Some(Piece { rows, ..*piece })
-            }));
+            within.extend(pieces.iter().filter_map(|piece| piece.within(&rows)));
             if !within.is_empty() {
-                self.write_part(job, &within, out);
+                self.write_part(turn, &within, out);
             }
         }
         self.within = within;
     }
 
     /// Rows in which each strip is written as a whole or not at all, and bad or not.
-    fn write_part(&mut self, job: &Job, pieces: &[Piece], out: &mut Plan) {
-        let (stripe, rows) = (&job.stripe, hull(pieces));
+    fn write_part(&mut self, turn: &Turn, pieces: &[Piece], out: &mut Plan) {
+        let (stripe, rows) = (&turn.stripe, hull(pieces));
         let parity = stripe.parity();
         let bad = |member: u64| self.is_bad(stripe, member, &rows);
         let gone = |member: u64| self.seats.is_vacant(stripe.seat(member));
@@ -166,7 +186,7 @@ impl Raid5 {
         let written = (0..parity).any(|member| is_written(&member) && bad(member));
         let away = (0..parity).filter(|member| is_written(member) && gone(*member));
         let how = match (bad(parity), left, written) {
-            (false, false, false) => cheapest(self.geometry.data, pieces).0,
+            (false, false, false) => self.cheapest_that_works(stripe, pieces),
             (false, false, true) => How::Reconstruct,
             (false, true, false) => How::Modify,
             (true, false, _) if !gone(parity) => How::Reconstruct,
@@ -182,12 +202,17 @@ impl Raid5 {
             let at = stripe.at(rows.from);
             self.mark(stripe.seat(parity), at, rows.len(), Kind::Bad);
         }
-        self.write(job, pieces, how, out);
+        self.write(turn, pieces, how, out);
     }
 
     /// Writes pieces and the parity of their rows.
-    fn write(&mut self, job: &Job, pieces: &[Piece], how: How, out: &mut Plan) {
+    fn write(&mut self, turn: &Turn, pieces: &[Piece], how: How, out: &mut Plan) {
         let rows = hull(pieces);
+        let job = &Job {
+            stripe: turn.stripe,
+            attempt: self.attempts.begin(turn.work, rows, Some(turn.extent)),
+            gate: turn.gate,
+        };
         let parity = match how {
             How::Bare => None,
             _ => Some(self.new_parity(job, pieces, how, out)),

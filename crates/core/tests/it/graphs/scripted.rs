@@ -349,6 +349,55 @@ fn of_alternatives_that_never_start_each_is_told() {
     assert_eq!(stage.started.len(), 1, "the read alone");
 }
 
+/// A write waits for two reads, of which one fails and is done anew: the write never starts, told
+/// when the other read has ended, and its request waits for what is done in its place. Of
+/// alternatives the request waits for one.
+#[test]
+fn what_is_done_anew_leaves_out_what_waited() {
+    for several in [false, true] {
+        let plan: fn(&Request, &mut Plan) = match several {
+            false => |_, out| two_reads(out, false),
+            true => |_, out| two_reads(out, true),
+        };
+        let mut stage = Stage::new(plan, |tag, done, out| {
+            if tag == Tag(1) && !done.status.is_done() {
+                out.io(io(0, Op::Write, Tag(5)));
+                out.instead = Instead::Anew;
+            }
+        });
+        stage.submit(1, Op::Write, false);
+        stage.ends(0, FAILED);
+        assert_eq!(stage.skipped(), [], "another read is under way");
+        stage.ends(0, Status::Done);
+        assert_eq!(stage.replies, [], "the request waits for that read");
+        stage.ends(2, Status::Done);
+        assert_eq!(stage.replies, [(1, Status::Done)]);
+        let skipped = stage.skipped();
+        match several {
+            false => assert_eq!(skipped, [Told::Skipped(Tag(3))]),
+            true => assert!(
+                matches!(skipped[..], [Told::Withdrawn(_), Told::Skipped(_)]),
+                "{skipped:?}"
+            ),
+        }
+        assert_eq!(stage.started.len(), 3, "two reads and what was done anew");
+    }
+}
+
+/// Behind them a write, or two of which one is enough.
+fn two_reads(out: &mut Plan, several: bool) {
+    let first = out.io(io(0, Op::Read, Tag(1)));
+    let second = out.io(io(2, Op::Read, Tag(2)));
+    for number in 0..1 + u64::from(several) {
+        let write = out.io(PlannedIo {
+            alternative: number > 0,
+            ..io(1, Op::Write, Tag(3 + number))
+        });
+        out.after(first, write);
+        out.after(second, write);
+    }
+}
+
 /// A write never starts: its drive was to be busy, and may do something else now.
 #[test]
 fn a_drive_with_less_to_do_is_asked_what_it_does_in_spare_time() {

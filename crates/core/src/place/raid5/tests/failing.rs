@@ -4,7 +4,7 @@ use super::*;
 use crate::contract::Oracle;
 use crate::ids::IoId;
 use crate::op::Cost;
-use crate::plan::{Instead, StepIndex};
+use crate::plan::{Instead, Step, StepIndex};
 
 const FAILED: Status = Status::Failed(Failure::Medium);
 
@@ -84,34 +84,130 @@ fn a_read_that_meets_a_bad_block_is_done_in_parts() {
     assert!(reads(&late).iter().all(|(.., len)| *len == 16));
 }
 
-/// Two drives have a bad block each, in other rows of a page. So each is computed with the help of
-/// the other.
+/// Two drives have a bad block each in one page, and perhaps in other rows: each block of what is
+/// asked for is read alone, and only one that cannot be read has to be computed.
 #[test]
-fn a_source_that_fails_is_computed_with_what_it_was_read_for() {
+fn a_page_that_the_others_do_not_tell_is_read_block_by_block() {
     let mut raid5 = of_study();
     let first = only(&asked(&mut raid5, Op::Read, 0, 8));
     let computed = ends(&mut raid5, &first, FAILED);
-    let source = *computed.ios().next().expect("the others are read");
-    assert_ne!(source.drive, first.drive);
-    let blocks = ends(&mut raid5, &source, FAILED);
-    assert!(matches!(blocks.instead, Instead::Step(_)), "{blocks:?}");
-    let expected: Vec<_> = (0..8).map(|block| (source.drive, block, 1)).collect();
+    let others: Vec<PlannedIo> = computed.ios().copied().collect();
+    assert_ne!(others[0].drive, first.drive);
+    let blocks = ends(&mut raid5, &others[0], FAILED);
+    assert_eq!(blocks.instead, Instead::Anew);
+    let expected: Vec<_> = (0..8).map(|block| (first.drive, block, 1)).collect();
     assert_eq!(reads(&blocks), expected);
+    // The fourth cannot be read, nor can another one of its row.
     let bad = *blocks.ios().nth(3).expect("there are eight");
-    let detour = ends(&mut raid5, &bad, FAILED);
-    assert!(matches!(detour.instead, Instead::Step(_)), "{detour:?}");
-    let others = (0..7).map(DriveId).filter(|other| *other != source.drive);
-    let expected: Vec<_> = others.map(|other| (other, 3, 1)).collect();
-    let mut helped = reads(&detour);
-    helped.sort_unstable();
-    assert_eq!(helped, expected);
-    assert_eq!(raid5.counts.lost, 0);
-    // The block of the first drive that was to help is bad, too.
-    let help = detour.ios().find(|io| io.drive == first.drive);
-    let help = *help.expect("it is read");
-    let nothing = ends(&mut raid5, &help, FAILED);
+    let row = ends(&mut raid5, &bad, FAILED);
+    assert!(matches!(row.instead, Instead::Step(_)), "{row:?}");
+    assert!(reads(&row).iter().all(|(_, at, len)| (*at, *len) == (3, 1)));
+    assert_eq!((raid5.counts.lost, raid5.counts.lost_blocks), (0, 0));
+    let other = *row.ios().next().expect("the others of the row are read");
+    let nothing = ends(&mut raid5, &other, FAILED);
     assert_eq!(nothing.instead, Instead::Nothing);
-    assert_eq!(raid5.counts.lost, 1);
+    assert_eq!((raid5.counts.lost, raid5.counts.lost_blocks), (1, 2));
+    // Nobody needs any more what the first way has under way.
+    let more = ends(&mut raid5, &others[1], FAILED);
+    assert_eq!((more.instead, reads(&more)), (Instead::Anew, Vec::new()));
+}
+
+/// By drive, what of a plan is read and written there: rows from and to.
+fn by_drive(plan: &Plan, op: Op) -> Vec<(u16, u64, u64)> {
+    let ios = plan.ios().filter(|io| io.op == op);
+    let told = ios.map(|io| match io.target {
+        Target::At(at) => (io.drive.0, at.0, at.0 + io.len.0),
+        _ => panic!("strips have their places"),
+    });
+    let mut told: Vec<_> = told.collect();
+    told.sort_unstable();
+    told
+}
+
+/// Nothing of a plan begins before all of this has ended: it may be written back.
+fn check_waits(raid5: &mut Raid5, anew: &Plan, left: &[PlannedIo]) {
+    let mut gates = (0..).zip(&anew.steps).filter_map(|(index, step)| match step {
+        Step::Gate(tag) => Some((index, *tag)),
+        _ => None,
+    });
+    let (gate, opened) = gates.next().expect("it waits");
+    let waiting = anew.edges.iter().filter(|edge| edge.before.0 == gate);
+    assert_eq!(waiting.count(), anew.ios().count());
+    for (number, io) in (1..).zip(left) {
+        let mut out = Plan::default();
+        match io.op {
+            Op::Read => out = ends(raid5, io, Status::Done),
+            _ => raid5.skipped(Instant::ZERO, io.tag, io.drive, &Busy, &mut out),
+        }
+        let is_last = number == left.len();
+        assert_eq!(out.open, if is_last { vec![opened] } else { Vec::new() });
+    }
+}
+
+/// A page is written whose old data cannot be read, and the sixth block of another drive neither:
+/// the rows around that are written as before, and in its row the parity follows the old data.
+#[test]
+fn a_write_that_meets_a_bad_block_of_another_drive_goes_row_by_row() {
+    let mut raid5 = of_study();
+    let plan = asked(&mut raid5, Op::Write, 0, 8);
+    let ios: Vec<PlannedIo> = plan.ios().filter(|io| io.op == Op::Read).copied().collect();
+    let [old, parity] = ios[..] else {
+        panic!("old data and old parity: {ios:?}");
+    };
+    let computed = ends(&mut raid5, &old, FAILED);
+    let source = computed.ios().find(|io| io.drive != parity.drive);
+    let source = *source.expect("the others are read");
+    let blocks = ends(&mut raid5, &source, FAILED);
+    let bad = *blocks.ios().nth(5).expect("there are eight");
+    let anew = ends(&mut raid5, &bad, FAILED);
+    assert_eq!((anew.instead, anew.failure), (Instead::Anew, None));
+    let (old, parity, other) = (old.drive.0, parity.drive.0, source.drive.0);
+    let mut both = vec![(old, 0, 5), (old, 5, 6), (old, 6, 8)];
+    both.extend([(parity, 0, 5), (parity, 5, 6), (parity, 6, 8)]);
+    both.sort_unstable();
+    assert_eq!(by_drive(&anew, Op::Write), both);
+    let read = by_drive(&anew, Op::Read);
+    assert!(read.contains(&(old, 5, 6)) && read.contains(&(parity, 5, 6)));
+    assert!(!read.iter().any(|(drive, from, _)| (*drive, *from) == (other, 5)));
+    // What waited for the first way never starts.
+    let mut left: Vec<PlannedIo> = blocks.ios().filter(|io| **io != bad).copied().collect();
+    left.extend(computed.ios().filter(|io| **io != source));
+    left.extend(ios.iter().filter(|io| io.drive.0 == parity));
+    left.extend(plan.ios().filter(|io| io.op == Op::Write));
+    check_waits(&mut raid5, &anew, &left);
+    assert_eq!(raid5.counts.lost, 0);
+    raid5.audit();
+}
+
+/// The same, and the parity cannot be read in that row: so two blocks of it are lost, but what is
+/// written is not one of them.
+#[test]
+fn a_row_of_which_two_are_bad_is_written_without_parity() {
+    let mut raid5 = of_study();
+    let stripe = raid5.geometry.stripe(0);
+    raid5.mark(stripe.seat(1), Pba(5), Blocks(1), Kind::Bad);
+    let plan = asked(&mut raid5, Op::Write, 5, 1);
+    let parity = raid5.drive(&stripe, stripe.parity());
+    let read = plan.ios().find(|io| io.drive == parity);
+    let anew = ends(&mut raid5, read.expect("the old parity"), FAILED);
+    assert_eq!((anew.instead, anew.failure), (Instead::Anew, None));
+    let to = raid5.drive(&stripe, 0);
+    assert_eq!(by_drive(&anew, Op::Write), [(to.0, 5, 6)]);
+    assert_eq!((raid5.counts.lost, raid5.counts.lost_blocks), (0, 1));
+    // Its drive gone, nothing would tell it.
+    let mut raid5 = of_study();
+    let gone = raid5.drive(&stripe, 0);
+    assert!(raid5.seats.learn(gone, Status::Failed(Failure::Gone)).is_some());
+    raid5.vacated(stripe.seat(0), &mut Plan::default());
+    let plan = asked(&mut raid5, Op::Write, 0, 8);
+    let rest = *plan.ios().find(|io| io.op == Op::Read).expect("the rest");
+    let blocks = ends(&mut raid5, &rest, FAILED);
+    let bad = *blocks.ios().nth(5).expect("there are eight");
+    let anew = ends(&mut raid5, &bad, FAILED);
+    assert_eq!(anew.failure, Some(Failure::Gone), "of the sixth row");
+    let parity = raid5.drive(&stripe, stripe.parity()).0;
+    let others = [(parity, 0, 5), (parity, 6, 8)];
+    assert_eq!(by_drive(&anew, Op::Write), others);
 }
 
 /// A block that was computed counts as good from then on, so a power cut may not take it.

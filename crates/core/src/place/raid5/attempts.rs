@@ -1,0 +1,122 @@
+//! Ways that are tried: the I/Os by which some rows are written, or a block is computed.
+//!
+//! What a way needs may turn out to be unreadable. Then it is *given up*: what waits for its I/Os
+//! never starts, what they still bring is of no use, and the same is tried in another way. Those
+//! that are under way may end in something that is written back, so whoever takes the next way to
+//! write waits until all of them have ended.
+//!
+//! Nothing is written in vain, as no write begins before all that its way needs is known. Each way
+//! that is given up leaves one more block that is known to be bad, or gone, and that the next one
+//! does without: so they come to an end. O(1).
+
+use slab::Slab;
+
+use super::geometry::Rows;
+use crate::io::Tag;
+use crate::units::Extent;
+
+/// Tags of gates from here on are of ways that end; those below are of turns.
+const ENDS: u64 = 1 << 32;
+
+/// One way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attempt {
+    /// The turn that it is of.
+    pub(super) work: u32,
+    /// The rows that it writes or computes.
+    pub(super) rows: Rows,
+    /// What its request writes; none if it computes.
+    pub(super) writes: Option<Extent>,
+    /// Whether a read has found that what it computes is bad, each block of it.
+    pub(super) is_bad: bool,
+    pub(super) given_up: bool,
+    /// I/Os that have not ended.
+    left: u32,
+    /// Whether another way waits for its end.
+    awaited: bool,
+}
+
+/// All ways with something under way.
+#[derive(Default)]
+pub(super) struct Attempts {
+    attempts: Slab<Attempt>,
+}
+
+impl Attempts {
+    /// A way without I/Os yet; its name.
+    pub(super) fn begin(&mut self, work: u32, rows: Rows, writes: Option<Extent>) -> u32 {
+        self.attempts.insert(Attempt {
+            work,
+            rows,
+            writes,
+            is_bad: false,
+            given_up: false,
+            left: 0,
+            awaited: false,
+        }) as u32
+    }
+
+    pub(super) fn attempt(&self, name: u32) -> &Attempt {
+        &self.attempts[name as usize]
+    }
+
+    pub(super) fn attempt_mut(&mut self, name: u32) -> &mut Attempt {
+        &mut self.attempts[name as usize]
+    }
+
+    /// One more I/O of it; the turn that it is of.
+    pub(super) fn more(&mut self, name: u32) -> u32 {
+        let attempt = self.attempt_mut(name);
+        attempt.left += 1;
+        attempt.work
+    }
+
+    /// One of its I/Os has ended, or will never start. The turn that it is of, and the gate that is
+    /// to be opened if another way waited for this.
+    pub(super) fn less(&mut self, name: u32) -> (u32, Option<Tag>) {
+        let attempt = self.attempt_mut(name);
+        attempt.left -= 1;
+        let Attempt {
+            work,
+            left,
+            awaited,
+            ..
+        } = *attempt;
+        if left == 0 {
+            self.attempts.remove(name as usize);
+        }
+        (work, (left == 0 && awaited).then_some(Attempts::gate(name)))
+    }
+
+    /// It is given up while one of its I/Os ends.
+    pub(super) fn give_up(&mut self, name: u32) {
+        self.attempt_mut(name).given_up = true;
+    }
+
+    /// The same, and the next way waits for its end: the gate behind which it does, if other I/Os
+    /// have not ended.
+    pub(super) fn replace(&mut self, name: u32) -> Option<Tag> {
+        self.give_up(name);
+        let attempt = self.attempt_mut(name);
+        attempt.awaited = attempt.left > 1;
+        attempt.awaited.then_some(Attempts::gate(name))
+    }
+
+    fn gate(name: u32) -> Tag {
+        Tag(ENDS + u64::from(name))
+    }
+
+    /// I/Os of a turn that have not ended.
+    pub(super) fn left(&self, work: u32) -> u32 {
+        let of_work = self.attempts.iter().filter(|(_, one)| one.work == work);
+        of_work.map(|(_, one)| one.left).sum()
+    }
+
+    /// Panics on a contradiction.
+    pub(super) fn audit(&self) {
+        for (_, one) in &self.attempts {
+            assert!(one.left > 0, "{one:?} is over");
+            assert!(one.given_up || !one.awaited, "{one:?} may still succeed");
+        }
+    }
+}
