@@ -33,7 +33,7 @@ use crate::measure::declared;
 use crate::measure::recovery;
 use crate::measure::series::{self, Timeseries};
 use crate::measure::traced;
-use crate::measure::{Basis, Estimate, Filling, Measured, Recorder, TooFew, Window};
+use crate::measure::{Basis, Estimate, Measured, Recorder, TooFew, Window};
 use crate::memo::Stoppable;
 use crate::number::counted;
 use crate::objective::{Class, Objective};

@@ -1,7 +1,9 @@
 //! Copies that are written in spare time.
 
 use super::unsettled::{Copies, Unsettled, lowest, members};
-use super::{Apart, Chunk, CopyOf, FixedCopies, Layout, Part, Piece, RUN_MAX, Underway, follow};
+use super::{
+    Apart, Chunk, CopyOf, FixedCopies, Layout, Part, Piece, RUN_MAX, Reading, Underway, follow,
+};
 use crate::ids::DriveId;
 use crate::op::Op;
 use crate::place::delayed::{Pushed, TRIES};
@@ -48,6 +50,7 @@ impl<L: Layout> FixedCopies<L> {
                 continue;
             }
             self.delayed_done(chunk, first.copy(), done, out);
+            self.heal_flawed(chunk, out);
             if done {
                 self.note_cached(chunk, 1 << first.copy(), out);
             }
@@ -185,7 +188,7 @@ impl<L: Layout> FixedCopies<L> {
                 copies: lowest(current),
                 ..piece
             };
-            let part = Part::ReadAgain(planned.tag.0 as usize);
+            let part = Part::ReadAgain(planned.tag.0 as usize, Reading::default());
             after = Some(self.alternatives(&source, Op::Read, part, out));
         }
         let write = out.io(planned);

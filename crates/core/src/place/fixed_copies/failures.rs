@@ -1,7 +1,8 @@
 //! Reads and writes that fail: another copy is read, other copies are written.
 
 use super::{
-    Apart, Chunk, Copies, CopyOf, FixedCopies, Layout, Part, Piece, Underway, Writing, members,
+    Apart, Chunk, Copies, CopyOf, FixedCopies, Layout, Part, Piece, Reading, Underway, Writing,
+    members,
 };
 use crate::io::DriveDone;
 use crate::op::{Failure, Op, Status};
@@ -20,7 +21,7 @@ fn repeat_from(first: StepIndex, out: &mut Plan) {
 
 impl<L: Layout> FixedCopies<L> {
     /// What an I/O that has ended was to read or write, of these copies.
-    fn piece(&self, ended: &Underway, done: &DriveDone, copies: Copies) -> Piece {
+    pub(super) fn piece(&self, ended: &Underway, done: &DriveDone, copies: Copies) -> Piece {
         let (_, at) = self.layout.place(ended.first);
         Piece {
             first: ended.first.chunk(),
@@ -60,37 +61,70 @@ impl<L: Layout> FixedCopies<L> {
     /// blocks.
     pub(super) fn read_failed(&mut self, ended: &Underway, done: &DriveDone, out: &mut Plan) {
         let bit = 1 << ended.first.copy();
-        let tried = match ended.part {
-            Part::Read(tried) => tried,
-            _ => 0,
-        };
-        let mut others = self.all & !(bit | tried);
+        let is_bad = done.status == Status::Failed(Failure::Medium);
+        let part = ended.part.after(bit, is_bad);
+        let Reading { tried, single, .. } = part.reading();
+        let mut others = self.all & !tried;
         let chunks = ended.first.chunk().run(ended.chunks);
         for chunk in chunks.clone() {
-            // This read may have kept a candidate whose drive is gone.
-            self.take_one_that_is_left(chunk, out);
-            let before = self.state(chunk);
-            let left = self.left(chunk, self.all);
-            // Another read may bring what the copy has: then no other one may be taken.
-            let open = before.candidates & !bit & left != 0 && !self.is_read(chunk);
-            let is_only = before.current & !bit & left == 0 && !open;
-            if before.current & bit == 0 || is_only {
-                others &= before.current & !bit;
-                continue;
-            }
-            let buffered = self.is_buffered(chunk);
-            let state = self.change(chunk, |state| {
-                state.unbuffered |= !buffered;
-                state.fail(bit, left);
-                if before.candidates == 0 {
-                    state.suspect |= bit;
+            others &= self.copy_failed(chunk, bit, is_bad, out);
+        }
+        let others = self.left(ended.first.chunk(), others);
+        if others != 0 {
+            let piece = self.piece(ended, done, others);
+            let step = self.alternatives(&piece, Op::Read, part, out);
+            out.instead = Instead::Step(step);
+            return;
+        }
+        if !single && chunks.clone().all(|chunk| self.is_buffered(chunk)) {
+            out.instead = Instead::Buffered;
+            return;
+        }
+        let instead = match part {
+            // Each chunk is tried alone, unless none would be answered.
+            Part::ReadAgain(write, _) if ended.chunks > 1 => {
+                if !is_bad {
+                    self.underway[write].part = Part::Delayed(Apart::Useless);
                 }
-            });
-            self.strike(chunk, bit);
-            others &= state.current & !bit;
-            if state.writing {
-                continue;
+                None
             }
+            Part::Read(_) if ended.chunks > 1 => self.read_apart(ended, done, out),
+            Part::ReadAgain(..) if !single => self.read_blocks(ended, done, part, out),
+            _ => {
+                let instead = self.read_suspects(ended, done, part, out);
+                instead.or_else(|| self.read_blocks(ended, done, part, out))
+            }
+        };
+        out.instead = instead.map_or(Instead::Nothing, Instead::Step);
+    }
+
+    /// A copy of a chunk could not be read, and perhaps has a bad block. The others that are
+    /// current.
+    fn copy_failed(&mut self, chunk: Chunk, bit: Copies, is_bad: bool, out: &mut Plan) -> Copies {
+        // This read may have kept a candidate whose drive is gone.
+        self.take_one_that_is_left(chunk, out);
+        let before = self.state(chunk);
+        let left = self.left(chunk, self.all);
+        // Another read may bring what the copy has: then no other one may be taken.
+        let open = before.candidates & !bit & left != 0 && !self.is_read(chunk);
+        let is_only = before.current & !bit & left == 0 && !open;
+        if before.current & bit == 0 || is_only {
+            // It is healed with the help of others that have the newest data, if one has.
+            if is_bad && before.suspect != 0 {
+                self.change(chunk, |state| state.flawed |= bit);
+            }
+            return before.current & !bit;
+        }
+        let buffered = self.is_buffered(chunk);
+        let state = self.change(chunk, |state| {
+            state.unbuffered |= !buffered;
+            state.fail(bit, left);
+            if before.candidates == 0 {
+                state.suspect |= bit;
+            }
+        });
+        self.strike(chunk, bit);
+        if !state.writing {
             // Which copy is read is open no longer: those that were to have its data may have to
             // wait again.
             let stale = match before.candidates {
@@ -99,24 +133,7 @@ impl<L: Layout> FixedCopies<L> {
             };
             self.delay(chunk, stale & !(state.current | state.flying), out);
         }
-        let others = self.left(ended.first.chunk(), others);
-        if others != 0 {
-            let piece = self.piece(ended, done, others);
-            let step = self.alternatives(&piece, Op::Read, ended.part, out);
-            out.instead = Instead::Step(step);
-        } else if chunks.clone().all(|chunk| self.is_buffered(chunk)) {
-            out.instead = Instead::Buffered;
-        } else if let Part::ReadAgain(write) = ended.part
-            && done.status != Status::Failed(Failure::Medium)
-        {
-            self.underway[write].part = Part::Delayed(Apart::Useless);
-        } else if matches!(ended.part, Part::Read(_)) {
-            let instead = match ended.chunks {
-                1 => self.read_suspects(ended, done, tried | bit, out),
-                _ => self.read_apart(ended, done, out),
-            };
-            out.instead = instead.map_or(Instead::Nothing, Instead::Step);
-        }
+        state.current & !bit
     }
 
     /// Reads a chunk of which no current copy can be read from those that are stale only because a
@@ -125,17 +142,17 @@ impl<L: Layout> FixedCopies<L> {
         &mut self,
         ended: &Underway,
         done: &DriveDone,
-        tried: Copies,
+        part: Part,
         out: &mut Plan,
     ) -> Option<StepIndex> {
-        let copies = self.suspects(ended.first.chunk()) & !tried;
+        let copies = self.suspects(ended.first.chunk()) & !part.reading().tried;
         let piece = self.piece(ended, done, copies);
-        (copies != 0).then(|| self.alternatives(&piece, Op::Read, Part::Read(tried), out))
+        (copies != 0).then(|| self.alternatives(&piece, Op::Read, part, out))
     }
 
     /// Copies of a chunk that have its newest data as far as they can be read, on drives that are
     /// left: also while these are written there once more.
-    fn suspects(&self, chunk: Chunk) -> Copies {
+    pub(super) fn suspects(&self, chunk: Chunk) -> Copies {
         self.left(chunk, self.state(chunk).suspect)
     }
 
@@ -169,7 +186,7 @@ impl<L: Layout> FixedCopies<L> {
                 len: Blocks(end - start),
                 copies: self.left_or_all(chunk, self.state(chunk).current),
             };
-            self.alternatives(&alone, Op::Read, Part::Read(0), out)
+            self.alternatives(&alone, Op::Read, Part::Read(Reading::default()), out)
         };
         let step = chunks.next().map(&mut part);
         chunks.for_each(|chunk| _ = part(chunk));
@@ -178,7 +195,7 @@ impl<L: Layout> FixedCopies<L> {
 
     /// Whether the buffer has the newest version of a chunk, for a copy that is still to be
     /// written. A write of it keeps it there, though the copy does not wait for its turn meanwhile.
-    fn is_buffered(&self, chunk: Chunk) -> bool {
+    pub(super) fn is_buffered(&self, chunk: Chunk) -> bool {
         let state = self.state(chunk);
         let stale = self.all & !state.current;
         !state.unbuffered && stale != 0 && (state.writing || self.is_delayed(chunk, stale))

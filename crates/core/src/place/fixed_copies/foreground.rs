@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::unsettled::{Copies, Unsettled, members};
-use super::{Chunk, CopyOf, FixedCopies, Layout, Part, Piece, Writing, follow};
+use super::{Chunk, CopyOf, FixedCopies, Layout, Part, Piece, Reading, Writing, follow};
 use crate::contract::Drives;
 use crate::op::Op;
 use crate::place::choice;
@@ -28,10 +28,14 @@ impl<L: Layout> FixedCopies<L> {
             let is_part = piece.covers_a_part(size);
             let state = self.state(piece.first);
             if is_part && apart && self.needs_rest(&state, request.fua) {
+                let part = Part::Read(Reading {
+                    written: (piece.from.0, piece.from.0 + piece.len.0),
+                    ..Reading::default()
+                });
                 (piece.from, piece.len) = (Blocks(0), size);
                 let copies = self.left_or_all(piece.first, state.current);
                 let rest = Piece { copies, ..piece };
-                after = Some(self.either(now, &rest, Op::Read, Part::Read(0), drives, out));
+                after = Some(self.either(now, &rest, Op::Read, part, drives, out));
             } else if is_part {
                 wanted = wanted.max(piece.copies.count_ones());
             }
@@ -207,7 +211,7 @@ impl<L: Layout> FixedCopies<L> {
                 if done != 0 {
                     state.current = done;
                     state.failures = 0;
-                    state.suspect = 0;
+                    (state.suspect, state.flawed) = (0, 0);
                     state.candidates = 0;
                     state.cached = cached;
                     state.spoiled = state.flying;

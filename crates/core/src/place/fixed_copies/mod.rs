@@ -24,7 +24,8 @@
 //! younger (`caches`). One of them is taken after a power cut.
 //!
 //! A copy that could not be read is stale from then on, if another one is current; chunks that no
-//! copy has all of are read one by one. A write that fails for a copy goes to another one, but for
+//! copy has all of are read one by one, and a chunk that can be read in no copy as a whole is put
+//! together of blocks from all that have the newest data (`blocks`). So are copies healed. A write that fails for a copy goes to another one, but for
 //! copies of which a delayed write is in flight; when no more can be tried, it is answered if one
 //! of them is on the platter of a drive that is not gone. A drive that is gone is left alone
 //! (`gone`): if all others are in flight, a write starts when these have ended.
@@ -54,6 +55,7 @@ use crate::sorted::Sorted;
 use crate::units::{Blocks, Instant, Lba, Pba};
 
 mod background;
+mod blocks;
 mod caches;
 mod copy_of;
 mod failures;
@@ -129,13 +131,27 @@ struct Underway {
 
 #[derive(Clone, Copy, Debug)]
 enum Part {
-    /// For a request, after these copies were tried that may be all there is.
-    Read(Copies),
+    /// For a request.
+    Read(Reading),
     /// For the delayed write with this key, of data that are in no buffer.
-    ReadAgain(usize),
+    ReadAgain(usize, Reading),
     /// Of the foreground write with this key.
     Foreground(usize),
     Delayed(Apart),
+}
+
+/// How far a read has come.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reading {
+    /// Copies that were tried before.
+    tried: Copies,
+    /// Whether one of them has a bad block.
+    bad: bool,
+    /// Whether it is of one block, that is put together with others of its chunk.
+    single: bool,
+    /// Blocks of its chunk that a request writes, from the first to before the second: nobody needs
+    /// what they held.
+    written: (u64, u64),
 }
 
 /// What becomes of a delayed write of several chunks that never starts.
@@ -456,7 +472,7 @@ impl<L: Layout> FixedCopies<L> {
         let mut first = None;
         for copy in members(piece.copies) {
             let mut planned = self.planned(piece, copy, op, part);
-            planned.awaited = !matches!(part, Part::ReadAgain(_));
+            planned.awaited = !matches!(part, Part::ReadAgain(..));
             planned.alternative = first.is_some();
             let step = out.io(planned);
             first = first.or(Some(step));
@@ -469,7 +485,8 @@ impl<L: Layout> FixedCopies<L> {
             copies.left_or_all(state.chunk, state.current)
         });
         for piece in &cut {
-            self.either(now, piece, Op::Read, Part::Read(0), drives, out);
+            let part = Part::Read(Reading::default());
+            self.either(now, piece, Op::Read, part, drives, out);
         }
         self.pieces = cut;
     }
@@ -478,8 +495,8 @@ impl<L: Layout> FixedCopies<L> {
     fn ended(&mut self, tag: Tag, done: &DriveDone, out: &mut Plan) {
         let ended = self.take_underway(tag);
         match ended.part {
-            Part::Read(_) | Part::ReadAgain(_) if done.status.is_done() => self.was_read(&ended),
-            Part::Read(_) | Part::ReadAgain(_) => self.read_failed(&ended, done, out),
+            Part::Read(_) | Part::ReadAgain(..) if done.status.is_done() => self.was_read(&ended),
+            Part::Read(_) | Part::ReadAgain(..) => self.read_failed(&ended, done, out),
             Part::Foreground(key) => self.foreground_done(key, &ended, done, out),
             Part::Delayed(_) => {
                 let apart = done.status == Status::Failed(Failure::Medium);
@@ -573,7 +590,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
         self.doubt_held();
         let never = self.take_underway(tag);
         match never.part {
-            Part::Read(_) | Part::ReadAgain(_) => panic!("{never:?} waits for nothing"),
+            Part::Read(_) | Part::ReadAgain(..) => panic!("{never:?} waits for nothing"),
             Part::Foreground(key) => self.foreground_ended(key, out),
             Part::Delayed(apart) => {
                 self.delayed_ended(&never, false, apart == Apart::Tried, out);
@@ -600,7 +617,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
     fn audit(&self) {
         let delayed = self.underway.iter().filter_map(|(_, one)| match one.part {
             Part::Delayed(_) => Some(self.layout.place(one.first).0),
-            Part::Read(_) | Part::ReadAgain(_) | Part::Foreground(_) => None,
+            Part::Read(_) | Part::ReadAgain(..) | Part::Foreground(_) => None,
         });
         self.delayed.audit(delayed);
         assert_eq!(self.table.len(), self.unsettled.len(), "entries in NVRAM");

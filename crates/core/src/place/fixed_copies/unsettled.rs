@@ -28,6 +28,9 @@ pub(super) struct Unsettled {
     /// Have them too, as far as they can be read: a read failed, and nothing else was written there
     /// since. They count if the drives of all current copies are gone.
     pub(super) suspect: Copies,
+    /// Of the current ones, those with a block that cannot be read: each is written anew as soon as
+    /// another copy has all.
+    pub(super) flawed: Copies,
     /// Of the current ones, perhaps only in the caches of their drives.
     pub(super) cached: Copies,
     /// Have of each block, on the medium, what the last flush covered or something younger. Never
@@ -64,6 +67,7 @@ impl Unsettled {
             chunk,
             current: all,
             suspect: 0,
+            flawed: 0,
             cached: 0,
             safe: all,
             candidates: 0,
@@ -90,7 +94,7 @@ impl Unsettled {
 
     /// Whether nothing is under way for the chunk, of whose copies these are all.
     pub(super) fn is_settled(&self, all: Copies) -> bool {
-        let open = self.cached | self.flying | self.candidates;
+        let open = self.cached | self.flying | self.candidates | self.flawed;
         self.current == all && open == 0 && !self.writing
     }
 
@@ -161,6 +165,7 @@ impl Unsettled {
     /// The newest data on a medium make all older ones useless.
     pub(super) fn renew_safe(&mut self) {
         self.cached &= self.current;
+        self.flawed &= self.current;
         if self.candidates != 0 {
             self.safe = self.candidates;
             return;
@@ -183,6 +188,8 @@ impl Unsettled {
         assert_eq!(again, 0, "a current copy is written again");
         let both = self.current & self.suspect;
         assert_eq!(both, 0, "a current copy is under suspicion");
+        let flawed = self.flawed & !self.current;
+        assert_eq!(flawed, 0, "a stale copy is written anew anyway");
     }
 }
 

@@ -1,6 +1,8 @@
 //! What drives hold when nothing is left to do, and what copies they still miss.
 
-use crate::contents::model::{Contents, Stamp};
+use nearslot_core::ids::DriveId;
+
+use crate::contents::model::{Contents, NEVER, Stamp};
 use crate::contents::sums::Sums;
 
 impl Contents {
@@ -23,6 +25,36 @@ impl Contents {
                 );
             }
         }
+    }
+
+    /// The other drives of a row, if what these hold there makes a version of a block that a read may
+    /// find.
+    pub(super) fn others_of_row(
+        &self,
+        drive: DriveId,
+        at: u64,
+        block: u64,
+    ) -> Option<Vec<DriveId>> {
+        let mut arrays = self.seats.chunks(self.seats.len() / self.setup().arrays());
+        let array = arrays.find(|array| array.contains(&drive.index()))?;
+        let mut sums = Sums::default();
+        let others: Vec<usize> = array
+            .iter()
+            .copied()
+            .filter(|other| *other != drive.index())
+            .collect();
+        let held = others.iter().map(|other| self.drives[*other][at as usize]);
+        let sum = held
+            .map(|held| sums.of(held))
+            .try_fold(0, |sum, one| Some(sum ^ one?))?;
+        let allowed = self.allowed(block, NEVER);
+        let tells = allowed.into_iter().any(|stamp| sums.of(stamp) == Some(sum));
+        tells.then(|| {
+            others
+                .into_iter()
+                .map(|other| DriveId(other as u16))
+                .collect()
+        })
     }
 
     /// Nothing is under way and nothing is left to do: all copies of every block are the newest.

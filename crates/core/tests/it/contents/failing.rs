@@ -100,6 +100,16 @@ impl Failing {
         self.timeouts = 1.0;
     }
 
+    /// Whether a write of a drive has failed, or it is gone.
+    pub(crate) fn has_failed_to_write(&self) -> bool {
+        self.failures[1] > 0 || !self.gone.is_empty()
+    }
+
+    /// Reads alone fail from now on.
+    pub(crate) fn spare_writes(&mut self) {
+        self.writes = false;
+    }
+
     /// Whether a drive can read a block.
     pub(crate) fn reads(&self, drive: DriveId, block: u64) -> bool {
         !self.gone.contains(&drive) && !self.unreadable.contains(&(drive, block))
@@ -285,7 +295,7 @@ pub(crate) fn check_buffer(slip: Slip) {
         let seed = seed as u64;
         let bad = |drive| if drive == 0 { 0.3 } else { 0.0 };
         let mut rig = written(setup, seed, slip, bad);
-        rig.failing.as_mut().expect("some fail").writes = false;
+        rig.failing.as_mut().expect("some fail").spare_writes();
         let rig = use_up(rig, setup, seed);
         assert_eq!(rig.contents.failed, 0, "{setup:?}");
         recalled += rig.contents.recalled;

@@ -26,6 +26,10 @@ pub(crate) enum Slip {
     Need(Op),
     /// That something may stand in for it.
     StandIn(Op),
+    /// That the same may be done in another way.
+    Anew,
+    /// That what no copy has as a whole may be put together.
+    Together,
     /// That the buffer may have what could not be read.
     Buffer,
     /// That the buffer does not have everything.
@@ -95,13 +99,16 @@ impl Careless {
     }
 
     /// What happens instead of a command that failed, after the slip.
-    fn instead(&self, op: Op, instead: Instead) -> Instead {
-        match (self.slip, instead) {
+    fn instead(&self, op: Op, out: &Plan) -> Instead {
+        let puts_together = |step: StepIndex| matches!(out.steps[step.0 as usize], Step::Parity(_));
+        match (self.slip, out.instead) {
             (Slip::Need(of), Instead::Nothing) if of == op => Instead::Tolerated,
             (Slip::StandIn(of), _) if of == op => Instead::Nothing,
+            (Slip::Anew, Instead::Anew) => Instead::Nothing,
+            (Slip::Together, Instead::Step(step)) if puts_together(step) => Instead::Nothing,
             (Slip::Buffer, Instead::Buffered) => Instead::Nothing,
             (Slip::NoBuffer, Instead::Nothing) if op == Op::Read => Instead::Buffered,
-            _ => instead,
+            (_, instead) => instead,
         }
     }
 }
@@ -146,7 +153,7 @@ impl Placement for Careless {
         if !done.status.is_done() {
             out.instead = match told.status.is_done() {
                 true => Instead::Tolerated,
-                false => self.instead(done.op, out.instead),
+                false => self.instead(done.op, out),
             };
         }
     }

@@ -18,6 +18,7 @@ mod faults;
 mod gone;
 mod injected;
 mod instants;
+mod judge;
 mod kept;
 mod left;
 mod load;

@@ -58,7 +58,7 @@ pub(super) struct Written {
 }
 
 /// Not answered yet.
-const NEVER: u64 = u64::MAX;
+pub(super) const NEVER: u64 = u64::MAX;
 
 /// A request that was not answered.
 pub(super) struct Asked {
@@ -320,9 +320,8 @@ impl Contents {
         };
         let stamp = |index| {
             let block = data.block(index).0;
-            let carried = self.carried(origin, block);
             let Some(write) = origin.request else {
-                if let Some(carried) = carried {
+                if let Some(carried) = self.carried(origin, block) {
                     return carried;
                 }
                 if self.setup.compacts() && !origin.open {
@@ -337,7 +336,7 @@ impl Contents {
             let covered = request.extent.start.0..request.extent.end().0;
             match covered.contains(&block) {
                 true => asked.writes(block),
-                false => carried.unwrap_or(Stamp::Nothing),
+                false => self.carried(origin, block).unwrap_or(Stamp::Nothing),
             }
         };
         (0..command.len.0).map(stamp).collect()
@@ -452,9 +451,17 @@ impl Contents {
         }
     }
 
-    /// What a step has brought goes into a parity.
+    /// What a step has brought goes into a parity, or is put together with blocks beside it.
     pub(crate) fn folds(&mut self, into: StepNumber, of: StepNumber, at: Blocks) {
-        self.sums.fold_step(into, of, at.0 as usize);
+        match self.brought.get(&of).cloned() {
+            None => self.sums.fold_step(into, of, at.0 as usize),
+            Some(blocks) => {
+                let all = self.brought.entry(into).or_default();
+                let twice = blocks.keys().find(|block| all.contains_key(block));
+                assert_eq!(twice, None, "{into:?} is put together of it twice");
+                all.extend(blocks);
+            }
+        }
     }
 
     /// A parity is complete but for what its request writes. If it is a block of the volume, its

@@ -80,11 +80,11 @@ pub(crate) struct Rig {
     pub(crate) failed: u64,
     /// Of these, those that failed as a drive was gone.
     pub(crate) failed_gone: u64,
-    /// Whether reads that fail are looked at.
+    /// Whether reads and writes that fail are looked at.
     pub(crate) judges: bool,
-    /// Reads that failed and met no write.
+    /// Reads that failed and met no write, and writes that failed though no write of a drive had.
     pub(crate) judged: u64,
-    /// Of these, those that could have been read elsewhere.
+    /// Of these, those that could have been carried out.
     pub(crate) saveable: Vec<Request>,
     /// What the parts had counted at the last audit.
     counted: BTreeMap<(&'static str, &'static str), u64>,
@@ -176,45 +176,6 @@ impl Rig {
         };
         let left = (0..).zip(places).filter(is_left);
         left.map(|(block, _)| block).collect()
-    }
-
-    /// A read has failed: could all of it have been read, each chunk from one place?
-    fn judge(&mut self, request: &Request) {
-        if self.contents.meets_a_write(request) || self.contents.was_written_since(request) {
-            return;
-        }
-        self.judged += 1;
-        let failing = self.failing.as_ref().expect("some fail");
-        let (contents, chunk) = (&self.contents, self.contents.setup().chunk);
-        let blocks = request.extent.start.0..request.extent.end().0;
-        let could = |number: u64| {
-            let whole = number * chunk..(number + 1) * chunk;
-            let part = blocks.start.max(whole.start)..blocks.end.min(whole.end);
-            let stands = |drive, at: u64| {
-                let mut all = at..at + chunk;
-                all.all(|at| failing.stands(drive, at, request.arrived))
-            };
-            if contents.setup().maps() {
-                let kept = contents.kept.places(number, &contents.drives);
-                let mut copies = kept.chunk_by(|one, other| one.0 == other.0);
-                let reads = |(drive, at): &(DriveId, u64)| {
-                    let mut all = *at..at + chunk;
-                    stands(*drive, *at) && all.all(|at| failing.reads(*drive, at))
-                };
-                return copies.any(|copy| copy.iter().all(reads));
-            }
-            let places = contents.places(whole);
-            places[0].iter().any(|(drive, at, _)| {
-                let mut all = places.iter().zip(*at..);
-                let is_current = all.all(|(places, at)| places.contains(&(*drive, at, true)));
-                let mut read = part.clone().map(|block| at + block % chunk);
-                let reads = read.all(|at| failing.reads(*drive, at));
-                stands(*drive, *at) && is_current && reads
-            })
-        };
-        if (blocks.start / chunk..blocks.end.div_ceil(chunk)).all(could) {
-            self.saveable.push(*request);
-        }
     }
 
     /// A request arrives now.
@@ -403,7 +364,7 @@ impl Rig {
                     self.failed += u64::from(!reply.status.is_done());
                     let is_gone = reply.status == Status::Failed(Failure::Gone);
                     self.failed_gone += u64::from(is_gone);
-                    if self.judges && reply.request.op == Op::Read && !reply.status.is_done() {
+                    if self.judges && !reply.status.is_done() {
                         self.judge(&reply.request);
                     }
                     self.contents.answered(reply.request.id, reply.status);

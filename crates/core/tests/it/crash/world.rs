@@ -565,9 +565,10 @@ impl World {
                 }
                 Action::Offer { .. } => panic!("nobody offers anything here"),
                 Action::Recall { origin, len } => self.recalled(&origin, len),
-                Action::Join { .. } | Action::Fold { .. } | Action::Compute { .. } => {
-                    panic!("nothing is merged here, and no placement has parity yet")
-                }
+                Action::Join { .. } => panic!("nothing is merged here"),
+                // No placement here has parity: what is put together are blocks, each of which
+                // is known by itself.
+                Action::Fold { .. } | Action::Compute { .. } => {}
                 Action::Move(one) => self.moved(&one),
                 Action::Reply(reply) => self.replied(&reply),
             }

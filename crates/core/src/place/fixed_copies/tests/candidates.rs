@@ -16,7 +16,7 @@ fn what_is_written_from_a_candidate_is_stale_when_another_one_is_taken() {
         panic!("a copy is read and one is written: {ios:?}");
     };
     assert_eq!((again.drive, write.drive), (DriveId(0), DriveId(2)));
-    let read = underway(0, 1, 0, Part::Read(0));
+    let read = underway(0, 1, 0, Part::Read(Reading::default()));
     copies.read_failed(&read, &end(Op::Read, 0, 1, FAILED), &mut out);
     copies.audit();
     assert_eq!(copies.state(Chunk(0)).current, 0b010);
