@@ -393,11 +393,10 @@ fn run(
     let of_start = (onset, basis.batches_ms.as_ref());
     let lost = left_out(&run, workload.tally(), of_start, &at_end);
     let unsteady = Unsteady::of(seen.filling, &drives, (window, &run, end));
-    let said = warnings(&run, (count, load.depth), (seen, &unsteady));
-    let mut warnings = [said, lost.clone()].concat();
+    let mut warnings = warnings(&run, (count, load.depth), (seen, &unsteady));
     let told = hold_beside(&mut run, &*workload, &stack);
-    let cached = of_caches((scenario, given), (&*blueprint, &stack))?;
-    warnings.extend(told.into_iter().chain(unheard).chain(cached));
+    warnings.extend(lost.iter().cloned().chain(told).chain(unheard));
+    warnings.extend(of_caches((scenario, given), (&*blueprint, &stack))?);
     Ok(Some(Finished {
         warnings,
         lost,
