@@ -28,8 +28,8 @@
 //! What is written to two drives that are gone, or to one without a parity, is lost: the request
 //! fails.
 
-use super::geometry::{Piece, Rows, Stripe};
 use super::attempts::Attempt;
+use super::geometry::{Piece, Rows, Stripe};
 use super::{Job, Raid5, Role, Turn};
 use crate::maplog::rows::Kind;
 use crate::op::{Failure, Op};

@@ -126,10 +126,12 @@ fn by_drive(plan: &Plan, op: Op) -> Vec<(u16, u64, u64)> {
 
 /// Nothing of a plan begins before all of this has ended: it may be written back.
 fn check_waits(raid5: &mut Raid5, anew: &Plan, left: &[PlannedIo]) {
-    let mut gates = (0..).zip(&anew.steps).filter_map(|(index, step)| match step {
-        Step::Gate(tag) => Some((index, *tag)),
-        _ => None,
-    });
+    let mut gates = (0..)
+        .zip(&anew.steps)
+        .filter_map(|(index, step)| match step {
+            Step::Gate(tag) => Some((index, *tag)),
+            _ => None,
+        });
     let (gate, opened) = gates.next().expect("it waits");
     let waiting = anew.edges.iter().filter(|edge| edge.before.0 == gate);
     assert_eq!(waiting.count(), anew.ios().count());
@@ -168,7 +170,11 @@ fn a_write_that_meets_a_bad_block_of_another_drive_goes_row_by_row() {
     assert_eq!(by_drive(&anew, Op::Write), both);
     let read = by_drive(&anew, Op::Read);
     assert!(read.contains(&(old, 5, 6)) && read.contains(&(parity, 5, 6)));
-    assert!(!read.iter().any(|(drive, from, _)| (*drive, *from) == (other, 5)));
+    assert!(
+        !read
+            .iter()
+            .any(|(drive, from, _)| (*drive, *from) == (other, 5))
+    );
     // What waited for the first way never starts.
     let mut left: Vec<PlannedIo> = blocks.ios().filter(|io| **io != bad).copied().collect();
     left.extend(computed.ios().filter(|io| **io != source));
@@ -197,7 +203,12 @@ fn a_row_of_which_two_are_bad_is_written_without_parity() {
     // Its drive gone, nothing would tell it.
     let mut raid5 = of_study();
     let gone = raid5.drive(&stripe, 0);
-    assert!(raid5.seats.learn(gone, Status::Failed(Failure::Gone)).is_some());
+    assert!(
+        raid5
+            .seats
+            .learn(gone, Status::Failed(Failure::Gone))
+            .is_some()
+    );
     raid5.vacated(stripe.seat(0), &mut Plan::default());
     let plan = asked(&mut raid5, Op::Write, 0, 8);
     let rest = *plan.ios().find(|io| io.op == Op::Read).expect("the rest");
