@@ -308,6 +308,11 @@ pub struct Credits {
 }
 
 impl Credits {
+    /// Of several, those that end first at the pace of the run so far.
+    pub fn first(all: impl Iterator<Item = Credits>) -> Option<Credits> {
+        all.min_by(|one, other| one.pace_left().total_cmp(&other.pace_left()))
+    }
+
     /// For how many times the run so far they last at its pace; infinite if none were spent.
     pub fn pace_left(&self) -> f64 {
         match self.spent > 0.0 {

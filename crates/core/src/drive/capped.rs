@@ -388,8 +388,7 @@ impl Drive for CappedDrive {
         let of = [("commands", IO_TOKENS), ("MiB", MIB)];
         let have = self.buckets.iter().zip(of);
         let have = have.filter(|(bucket, _)| bucket.limit.room > 0);
-        have.map(|(bucket, (unit, tokens))| bucket.credits(unit, tokens))
-            .min_by(|one, other| one.pace_left().total_cmp(&other.pace_left()))
+        Credits::first(have.map(|(bucket, (unit, tokens))| bucket.credits(unit, tokens)))
     }
 }
 

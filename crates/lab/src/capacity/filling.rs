@@ -8,9 +8,9 @@
 //! nothing is sure of such a setting.
 //!
 //! Flash that collects what was overwritten is slower and faster by turns, as its planes move more
-//! or less before they erase a block: a round is over when each has collected one. All planes begin
-//! the first at the same time, and of a part of one round no interval tells what the next is like.
-//! So nothing is sure before there are [`ROUNDS`].
+//! or less before they erase a block: a round is over when each has collected one, and of a part of
+//! one round no interval tells what the next is like. So nothing is sure before there are
+//! [`ROUNDS`].
 
 use super::names::{name, position};
 use super::{Capacity, Reached, Tried};

@@ -25,10 +25,11 @@
 //!
 //! A copy that could not be read is stale from then on, if another one is current; chunks that no
 //! copy has all of are read one by one, and a chunk that can be read in no copy as a whole is put
-//! together of blocks from all that have the newest data (`blocks`). So are copies healed. A write that fails for a copy goes to another one, but for
-//! copies of which a delayed write is in flight; when no more can be tried, it is answered if one
-//! of them is on the platter of a drive that is not gone. A drive that is gone is left alone
-//! (`gone`): if all others are in flight, a write starts when these have ended.
+//! together of blocks from all that have the newest data (`blocks`). So are copies healed. A write
+//! that fails for a copy goes to another one, but for copies of which a delayed write is in flight;
+//! when no more can be tried, it is answered if one of them is on the platter of a drive that is
+//! not gone. A drive that is gone is left alone (`gone`): if all others are in flight, a write
+//! starts when these have ended.
 //!
 //! Source: Yu and others, OSDI 2000, section 3.4; Zhang and others, FAST 2002, section 4. O(log n)
 //! per chunk.

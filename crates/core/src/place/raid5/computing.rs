@@ -148,12 +148,21 @@ impl Raid5 {
             out.instead = Instead::Anew;
             return;
         }
-        if let Some(instead) = self.in_pieces(role, job, (&stripe, of), done, out) {
-            out.instead = instead;
-            return;
-        }
         let is_bad_block = done.status == Status::Failed(Failure::Medium) && role.reads();
         let is_told = role != Role::Source && !self.others_are_bad(&stripe, of.0, &of.1);
+        let is_long = is_bad_block && done.len > PAGE;
+        let is_short = is_bad_block && done.len > Blocks(1) && !is_told;
+        let computes = job.filter(|_| role == Role::Source && !is_long);
+        if let Some((job, read)) = computes.and_then(|job| self.can_be_read_alone(job)) {
+            self.attempts.give_up(job.attempt);
+            self.read_one_by_one(&stripe, read, out);
+            out.instead = Instead::Anew;
+            return;
+        }
+        if is_long || is_short {
+            out.instead = self.one_by_one(&stripe, of, (role, job), out);
+            return;
+        }
         if role == Role::Write {
             let why = match done.status {
                 Status::Failed(Failure::Gone) => Kind::Gone,
@@ -178,56 +187,30 @@ impl Raid5 {
                 self.counts.tolerated += 1;
                 Instead::Tolerated
             }
-            _ => self.nothing_stands_in(role, job, (seat, done), out),
+            _ => self.nothing_stands_in((role, job), (seat, done), is_bad_block, out),
         };
-    }
-
-    /// A read that has failed is done in shorter pieces, if that may bring more than its rows do: or
-    /// what was to be computed from it is read so, where it lies.
-    fn in_pieces(
-        &mut self,
-        role: Role,
-        job: Option<Job>,
-        (stripe, of): (&Stripe, (u64, Rows)),
-        done: &DriveDone,
-        out: &mut Plan,
-    ) -> Option<Instead> {
-        let is_source = role == Role::Source;
-        let is_bad_block = done.status == Status::Failed(Failure::Medium) && role.reads();
-        let is_long = is_bad_block && done.len > PAGE;
-        if let Some(job) = job.filter(|_| is_source && !is_long)
-            && let Some(read) = self.can_be_read_alone(&job)
-        {
-            self.attempts.give_up(job.attempt);
-            self.read_one_by_one(stripe, read, out);
-            return Some(Instead::Anew);
-        }
-        let is_told = !is_source && !self.others_are_bad(stripe, of.0, &of.1);
-        let is_short = is_bad_block && done.len > Blocks(1) && !is_told;
-        (is_long || is_short).then(|| self.one_by_one(stripe, of, (role, job), out))
     }
 
     /// What a job computes for a client, if that may be read where it lies in shorter pieces: of a
     /// page or more, and with a block that cannot be read, or did not come in time.
-    fn can_be_read_alone(&self, job: &Job) -> Option<(u64, Rows)> {
+    fn can_be_read_alone(&self, job: Job) -> Option<(Job, (u64, Rows))> {
         let attempt = self.attempts.attempt(job.attempt);
         let work = self.turns.work(attempt.work);
         let member = work.computed.filter(|_| work.repair.is_none())?;
         let rows = attempt.rows;
         let may = rows.len() > Blocks(1) && !self.is_bad(&job.stripe, member, &rows);
-        may.then_some((member, rows))
+        may.then_some((job, (member, rows)))
     }
 
     /// An I/O has failed, which nothing stands in for. Where a write needs it, that may be done in
     /// another way; else its request fails.
     fn nothing_stands_in(
         &mut self,
-        role: Role,
-        job: Option<Job>,
+        (role, job): (Role, Option<Job>),
         (seat, done): (Seat, &DriveDone),
+        is_bad_block: bool,
         out: &mut Plan,
     ) -> Instead {
-        let is_bad_block = done.status == Status::Failed(Failure::Medium) && role.reads();
         if is_bad_block {
             self.mark(seat, done.at, done.len, Kind::Bad);
         }

@@ -24,13 +24,8 @@ impl Spent {
     pub(in crate::run) fn of(drives: &[Box<dyn Drive>], took_s: f64) -> Option<Spent> {
         let all = drives.iter().filter_map(|drive| drive.credits());
         let is_much = |credits: &Credits| credits.spent > SPENT_SHARE * credits.taken;
-        let first = all
-            .filter(is_much)
-            .min_by(|one, other| one.pace_left().total_cmp(&other.pace_left()))?;
-        Some(Spent {
-            credits: first,
-            took_s,
-        })
+        let credits = Credits::first(all.filter(is_much))?;
+        Some(Spent { credits, took_s })
     }
 
     /// What was seen, in words that go on a sentence.
