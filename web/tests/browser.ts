@@ -5,7 +5,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { type Browser, chromium, type Page, type ViewportSize } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
 
 import { note } from "./labels";
@@ -28,14 +28,17 @@ export const READ = "#0072b2";
 export const WRITE = "#d55e00";
 
 let browser: Browser;
+let shown: Page;
 
-/** Has the tests of a file in one browser, whose pages `open` makes. */
+/** Has the tests of a file in one page of one browser: a page of its own for each test takes twice as long. */
 export function inBrowser(): void {
   beforeAll(async () => {
     if (!existsSync(executablePath)) {
       throw new Error(`there is no browser at ${executablePath}: install Chromium, or set CHROMIUM to its path`);
     }
     browser = await chromium.launch({ executablePath, args: FLAGS });
+    shown = await browser.newPage();
+    await shown.addInitScript(note);
   });
   afterAll(async () => {
     await browser.close();
@@ -86,10 +89,21 @@ export interface Opened {
   trouble: string[];
 }
 
-export async function open(file: string, options: BrowserContextOptions = {}): Promise<Opened> {
-  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
-  const page = await context.newPage();
-  await page.addInitScript(note);
+/** How a report is looked at. */
+export interface Look {
+  viewport?: ViewportSize;
+  colorScheme?: "light" | "dark";
+}
+
+/** Opens a report as if nothing had been open before: the one of the test before goes, with all that was set and kept. */
+export async function open(file: string, look: Look = {}): Promise<Opened> {
+  const page = shown;
+  if (page.url() !== "about:blank") await page.evaluate(() => localStorage.clear());
+  await page.removeAllListeners(undefined, { behavior: "wait" });
+  await page.goto("about:blank");
+  await page.mouse.move(0, 0);
+  await page.setViewportSize(look.viewport ?? { width: 1400, height: 900 });
+  await page.emulateMedia({ colorScheme: look.colorScheme ?? "light", media: null });
   const trouble: string[] = [];
   page.on("console", (message) => trouble.push(`${message.type()}: ${message.text()}`));
   page.on("pageerror", (error) => trouble.push(`error: ${error.message}`));

@@ -19,7 +19,6 @@ describe("charts", () => {
       expect(await pixelsOf(page, "response", ink)).toBeGreaterThan(200);
     }
     expect(await page.locator("#breakdown .stack").count()).toBe(6);
-    await page.context().close();
   });
 
   test("show the tail on request", async () => {
@@ -32,7 +31,6 @@ describe("charts", () => {
     expect(after).toBeGreaterThan(200);
     expect(after).not.toBe(before);
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 
   test("read out what the pointer is over", async () => {
@@ -49,7 +47,6 @@ describe("charts", () => {
     expect(words.match(/as traced/g)).toHaveLength(1);
     await page.mouse.move(0, 0);
     expect(await readout.isVisible()).toBe(false);
-    await page.context().close();
   });
 
   test("are read and zoomed by keys", async () => {
@@ -67,7 +64,6 @@ describe("charts", () => {
     await page.keyboard.press("Escape");
     await settle(page);
     expect(await inked(page)).toEqual(before);
-    await page.context().close();
   });
 });
 
@@ -84,18 +80,16 @@ describe("the arm's way", () => {
     for (const many of [reads, eager]) expect(many).toBeGreaterThan(200);
     expect(await pixelsIn(page, `${arm("satf")} canvas`, "#9aa2ad")).toBeGreaterThan(200);
     expect(await pixelsIn(page, `${arm("satf")} canvas`, "#ccd3dc")).toBeGreaterThan(200);
+    expect(await page.locator("#arm .rail").innerText()).toContain("eager or range write");
     expect(trouble).toEqual([]);
     // The same run, said to write in place: its diamonds are open ones.
-    const other = await open(report("in-place"));
-    const [same, inPlace = 0] = await inks(other.page, "satf");
+    await open(report("in-place"));
+    const [same, inPlace = 0] = await inks(page, "satf");
     expect(same).toBe(reads);
     expect(inPlace).toBeGreaterThan(100);
     expect(inPlace).not.toBe(eager);
     // Of eager writes nothing is said where there are none.
-    expect(await page.locator("#arm .rail").innerText()).toContain("eager or range write");
-    expect(await other.page.locator("#arm .rail").innerText()).not.toContain("eager or range write");
-    await page.context().close();
-    await other.page.context().close();
+    expect(await page.locator("#arm .rail").innerText()).not.toContain("eager or range write");
   });
 
   test("is paged through and zoomed, all runs together", async () => {
@@ -112,7 +106,6 @@ describe("the arm's way", () => {
     for (const button of ["Later commands", "Earlier commands", "Zoom in", "Zoom out", "whole stretch"]) await moved(button);
     expect(await page.getByRole("button", { name: "Later commands" }).isDisabled()).toBe(true);
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 
   test("tells the times of the command under the pointer", async () => {
@@ -128,7 +121,6 @@ describe("the arm's way", () => {
     const words = await readout.innerText();
     expect(words).toMatch(/^(read|eager or range write), started at [0-9.]+\u202f(ms|s)/);
     for (const part of ["cylinder", "overhead", "seek", "rotation", "transfer"]) expect(words).toContain(part);
-    await page.context().close();
   });
 
   test("comes with its counts, its gaps and its queue", async () => {
@@ -142,7 +134,6 @@ describe("the arm's way", () => {
     expect(tall[8]).toBeLessThan(5);
     const queue = `${arm("satf")} .beneath canvas`;
     for (const ink of [READ, WRITE]) expect(await pixelsIn(page, queue, ink)).toBeGreaterThan(50);
-    await page.context().close();
   });
 });
 
@@ -165,7 +156,6 @@ describe("a drive with a write cache", () => {
     expect(write).toContain("address on cylinder");
     expect(write).not.toContain("seek");
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 
   test("has axes of the load that is seen: a short one is not squeezed by a long one", async () => {
@@ -195,7 +185,6 @@ describe("a drive with a write cache", () => {
       widths.push(Math.max(...reaches));
     }
     for (const width of widths) expect(width).toBeGreaterThan(0.9);
-    await page.context().close();
   });
 });
 
@@ -211,7 +200,6 @@ describe("a run on a single cylinder", () => {
     expect(words.filter((word) => !/^[0-9]+$|^(milli)?seconds/.test(word))).toEqual(["cylinder"]);
     expect(words.slice(words.indexOf("cylinder") + 1)).toEqual(["0"]);
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 });
 
@@ -221,7 +209,6 @@ describe("service times", () => {
     const found = await page.locator("#breakdown thead .part").allInnerTexts();
     const told = await page.locator("#breakdown .rail").innerText();
     expect(trouble).toEqual([]);
-    await page.context().close();
     return { found, told };
   };
   test("have the parts that a drive has: one without an arm neither seeks nor waits", async () => {
@@ -234,7 +221,6 @@ describe("service times", () => {
     expect(flash.told).not.toContain("moving the arm");
     const { page } = await open(file);
     expect(await page.locator("#breakdown tbody tr").first().innerText()).toContain("< 0.001");
-    await page.context().close();
   });
 });
 
@@ -251,10 +237,8 @@ test("a drive that went is marked over time and over free space", async () => {
   }
   expect(await touching(page)).toEqual([]);
   expect(trouble).toEqual([]);
-  await page.context().close();
-  const usual = await open(report("sample"));
-  expect((await written(usual.page, "#time .plot canvas")).join(" ")).not.toContain("gone");
-  await usual.page.context().close();
+  await open(report("sample"));
+  expect((await written(page, "#time .plot canvas")).join(" ")).not.toContain("gone");
 });
 
 describe("the map of free space", () => {
@@ -275,12 +259,10 @@ describe("the map of free space", () => {
     expect(words).toMatch(/^cylinders [0-9]+ to [0-9]+, at [0-9.]+ s/);
     expect(words).toContain("since the start");
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 
   test("is left out where nothing is placed eagerly", async () => {
     const { page } = await open(report("bare"));
     expect(await page.locator("#space").count()).toBe(0);
-    await page.context().close();
   });
 });

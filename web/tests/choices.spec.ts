@@ -28,7 +28,6 @@ describe("the legend", () => {
     expect(await pixelsOf(page, "response", ink)).toBeGreaterThan(200);
     expect((await inked(page)).length).toBe(before.length);
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 
   test("shows one run alone, and says when there is none", async () => {
@@ -40,7 +39,6 @@ describe("the legend", () => {
     await settle(page);
     expect(await page.locator("#response").innerText()).toContain("No run is selected.");
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 
   test.each([1400, 1000, 420])("hides no choice without saying how many, %i px", async (width) => {
@@ -65,7 +63,6 @@ describe("the legend", () => {
       expect(await fold.count()).toBe(0);
     }
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 
   test("has a key for each choice, and draws the best eight of many at first", async () => {
@@ -84,7 +81,6 @@ describe("the legend", () => {
     expect(await page.locator(".ladder li").count()).toBe(16);
     expect(await page.locator(".partial").innerText()).toContain("64 of 80");
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 });
 
@@ -100,7 +96,6 @@ describe("several loads", () => {
     expect(await heading.innerText()).toBe("Ranking, depth=1");
     expect(await value()).not.toBe(before);
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 
   test("have one line a choice over their depth, in its own ink", async () => {
@@ -116,7 +111,6 @@ describe("several loads", () => {
     await settle(page);
     expect(await pixelsOf(page, "loads", first!)).toBeLessThan(drawn / 3);
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 
   test("set no axis of a chart that does not show them", async () => {
@@ -134,7 +128,6 @@ describe("several loads", () => {
       const widths = await page.locator("#breakdown .stack").evaluateAll((bars) => bars.map((bar) => (bar as HTMLElement).style.width));
       const found = [await pixelsOf(page, "response", first!), widths] as const;
       expect(trouble).toEqual([]);
-      await page.context().close();
       return found;
     };
     expect(await seenIn(file)).toEqual(await seenIn(report("many")));
@@ -143,7 +136,6 @@ describe("several loads", () => {
   test("are no question where there is one", async () => {
     const { page } = await open(report("sample"));
     expect(await page.locator("#loads, .load").count()).toBe(0);
-    await page.context().close();
   });
 });
 
@@ -152,7 +144,6 @@ describe("the ranking", () => {
     const { page, trouble } = await open(report("sample"));
     expect((await page.locator(".ladder-axis i").allInnerTexts()).at(-1)).toMatch(/^[0-9.]+\u202fms$/);
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 });
 
@@ -168,7 +159,6 @@ describe("a queue that grows", () => {
     const means = page.locator("#numbers tbody tr");
     expect(await means.filter({ hasText: "41.50" }).count()).toBe(grows);
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 });
 
@@ -179,7 +169,6 @@ test("a choice that failed many requests has no bar, and does not set the axis",
     const found = [await page.locator(".ladder .mean").count(), await page.locator(".ladder li").count()] as const;
     const told = await page.locator("#ranking").innerText();
     expect(trouble).toEqual([]);
-    await page.context().close();
     return { found, told };
   };
   const usual = await bars(report("sample"));

@@ -19,7 +19,6 @@ describe("published figures", () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
     expect(await page.title()).not.toBe("owned");
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 
   const widths = [1300, 400];
@@ -41,7 +40,6 @@ describe("published figures", () => {
     expect(await pixelsOf(page, "mean", "#15181d")).toBeGreaterThan(200);
     expect(await page.locator("#choices .scroll-hint").count()).toBe(width === 400 ? 1 : 0);
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 
   test("have a line with its band for each scheduler, at the overhead that is chosen", async () => {
@@ -67,7 +65,6 @@ describe("published figures", () => {
     await settle(page);
     expect(await line("#00836a")).toBe(0);
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 
   test("have their claims beside them", async () => {
@@ -88,6 +85,5 @@ describe("published figures", () => {
     for (const part of ["D2", "no number (section 4)", "-9.9 \u00b1 0.5 % at 64", "+1.2 \u00b1 0.3 % at 4", "queues of 32 to 128", "at 0 ms it does not hold"]) {
       expect(words).toContain(part);
     }
-    await page.context().close();
   });
 });

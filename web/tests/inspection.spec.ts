@@ -22,7 +22,6 @@ describe("an inspection", () => {
     for (const pixels of await inked(page)) expect(pixels).toBeGreaterThan(1_000);
     expect(await page.locator(".plot").count()).toBe({ inspection: 7, "bare-inspection": 0, "hostile-inspection": 11 }[name]);
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 
   test("draws reads and writes in their inks, and maps of what is chosen", async () => {
@@ -43,7 +42,6 @@ describe("an inspection", () => {
       expect(writes[map]).toBeLessThan(reads[map]!);
     }
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 
   test("is read by pointer and keys, up and down too", async () => {
@@ -63,6 +61,5 @@ describe("an inspection", () => {
     await page.locator("#cache .plot").hover();
     const held = await page.locator("#cache .readout").innerText();
     expect(held).toMatch(/^a cache of [0-9.]+\s.?i?B\s+touches by reads\s+[0-9.]+\u202f%/);
-    await page.context().close();
   });
 });

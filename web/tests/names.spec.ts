@@ -53,7 +53,6 @@ describe("long names", () => {
     }
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 });
 
@@ -73,7 +72,6 @@ describe("names of several lines", () => {
     expect(Math.max(...rows.map(([top, bottom]) => bottom! - top!))).toBeGreaterThan(width < 500 ? 10 : 25);
     rows.slice(1).forEach(([top], index) => expect(top! - rows[index]![1]!).toBeGreaterThan(4));
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 });
 
@@ -92,6 +90,5 @@ describe("a long name in the headline", () => {
     expect(await heading.evaluate((box) => box.scrollWidth - box.clientWidth)).toBeLessThanOrEqual(0);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 });

@@ -27,7 +27,6 @@ describe("the table of numbers", () => {
     await settle(page);
     expect(await hint.innerText()).toMatch(/^\u2190 more columns/);
     expect(await sides()).toEqual(["before"]);
-    await page.context().close();
   });
 });
 
@@ -46,7 +45,6 @@ describe("the table", () => {
     await page.keyboard.press("Enter");
     expect((await column(page, "Response.p99.ms")).map(Number)).toEqual(rising.reverse());
     expect(await sort()).toBe("descending");
-    await page.context().close();
   });
 
   test("opens a run to all its distributions", async () => {
@@ -61,7 +59,6 @@ describe("the table", () => {
     await name.click();
     expect(await page.locator(".details").count()).toBe(0);
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 
   test("leaves out columns that no run has", async () => {
@@ -70,7 +67,6 @@ describe("the table", () => {
     expect(await page.locator('[data-column="Writes.mean.ms"]').count()).toBe(0);
     expect(await page.locator("#response, #time, #arm").count()).toBe(0);
     expect(await page.locator(".verdict").innerText()).toContain("Too few requests");
-    await page.context().close();
   });
 });
 
@@ -87,7 +83,6 @@ describe("a run that answered no request", () => {
     await page.locator(".grid .run button").last().click();
     expect(await page.locator(".details").innerText()).toContain("No request was answered");
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 
   test("has none alone", async () => {
@@ -102,6 +97,5 @@ describe("a run that answered no request", () => {
     // With one run there is nothing that is further right.
     expect(await page.locator("main").innerText()).not.toContain("urther right");
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 });

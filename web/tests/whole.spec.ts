@@ -33,7 +33,6 @@ describe("every report", () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
     expect(await page.locator(".facts").innerText()).toContain(DRIVES[name] ?? "seagate-cheetah-9lp");
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 });
 
@@ -48,7 +47,6 @@ describe("words of charts", () => {
       expect(await touching(page), `${width} px`).toEqual([]);
     }
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 });
 
@@ -64,7 +62,6 @@ describe("words of the page", () => {
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
     }
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 });
 
@@ -76,7 +73,6 @@ describe("a single run", () => {
     expect(await page.locator("#response .plot canvas").count()).toBe(1);
     expect(await page.locator(".facts").innerText()).toContain("no drive was named, so it is seagate-cheetah-9lp");
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 });
 
@@ -97,7 +93,6 @@ describe("light and dark", () => {
     await settle(page);
     expect(await ground(page)).not.toBe(dark);
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 
   test("print light, without controls", async () => {
@@ -116,7 +111,6 @@ describe("light and dark", () => {
     await page.evaluate(() => dispatchEvent(new Event("afterprint")));
     expect(await page.evaluate(() => document.documentElement.dataset["theme"])).toBe("dark");
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 });
 
@@ -133,7 +127,6 @@ describe("hostile data", () => {
     await page.locator("#response .plot").hover();
     expect(await page.title()).not.toBe("owned");
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 
   test("cannot run a script even from inside", async () => {
@@ -145,7 +138,6 @@ describe("hostile data", () => {
       return document.title;
     });
     expect(ran).not.toBe("owned");
-    await page.context().close();
   });
 });
 
@@ -155,7 +147,6 @@ test("what is not as usual is among the facts", async () => {
   for (const word of ["Placement", "Merging", "Faults"]) {
     expect(await usual.page.locator(".facts").innerText()).not.toContain(word);
   }
-  await usual.page.context().close();
   const written = readFileSync(report("sample"), "utf8").replaceAll('"place":{"name":"linear"}', '"place":{"name":"mirror"}');
   writeFileSync(file, written.replace('"faults":{"name":"none"}', '"faults":{"name":"injected"}'));
   const { page, trouble } = await open(file);
@@ -165,7 +156,6 @@ test("what is not as usual is among the facts", async () => {
   expect(facts).not.toContain("Merging");
   expect(trouble).toEqual([]);
   rmSync(file);
-  await page.context().close();
 });
 
 test("data of another layout are refused in words", async () => {
@@ -174,7 +164,6 @@ test("data of another layout are refused in words", async () => {
   const { page, trouble } = await open(file);
   expect(await page.locator("main").innerText()).toContain("the data have layout 6, this page reads layout 5");
   expect(trouble).toEqual([]);
-  await page.context().close();
 });
 
 test("a trace that is shorter than a window has no peak of it", async () => {
@@ -182,7 +171,6 @@ test("a trace that is shorter than a window has no peak of it", async () => {
     const { page, trouble } = await open(changed("sample", ({ profile }) => Object.assign(profile!, { rate_mean_rps: 60 }, peaks)));
     const told = await page.locator(".findings div", { hasText: "Rate" }).innerText();
     expect(trouble).toEqual([]);
-    await page.context().close();
     return told.replace(/\s+/g, " ");
   };
   expect(await rate({ rate_peak_1s_rps: 80, rate_peak_100ms_rps: 90 })).toBe("Rate 60.00 /s mean; peak 80.00 /s over 1 s, 90.00 /s over 0.1 s");

@@ -24,7 +24,6 @@ describe("file systems", () => {
     expect(await page.locator(".minis .bars").first().getAttribute("aria-label")).toMatch(/^Files by mini-group: 100/);
     expect(await page.locator("#ranking, #tradeoff").count()).toBe(0);
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 
   test("in a log tell of its cleaner, and have no mini-groups", async () => {
@@ -34,7 +33,6 @@ describe("file systems", () => {
     expect(await lived.first().getAttribute("title")).toMatch(/^that lived [0-9\u202f]+/);
     expect(await page.locator(".minis").count()).toBe(0);
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 
   test("whose processes took no time have no rows of 0 ms, and short times have a unit that fits", async () => {
@@ -49,7 +47,6 @@ describe("file systems", () => {
     // What is drawn over time has its key all the same.
     expect(await page.locator("#arm .arm-key span").allInnerTexts()).toEqual(["reads", "writes"]);
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 });
 
@@ -68,7 +65,6 @@ describe("transactions", () => {
     const null_ = page.locator('#transactions article[aria-label="The two writes of a commit"] li').last();
     expect(await null_.innerText()).toContain("not written");
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 });
 
@@ -89,7 +85,6 @@ describe("hosts", () => {
     const inks = await page.locator("#processes .row:nth-child(2)").evaluateAll((all) => all.map((row) => (row as HTMLElement).style.getPropertyValue("--ink-run")));
     expect(new Set(inks)).toEqual(new Set(["#0072b2"]));
     expect(trouble).toEqual([]);
-    await page.context().close();
   });
 
   test("say what is not up in full, however narrow", async () => {
@@ -97,7 +92,6 @@ describe("hosts", () => {
     const words = await page.locator("#processes .missing b").evaluateAll((all) => all.map((one) => [one.scrollWidth - one.clientWidth, one.scrollHeight - one.clientHeight, one.clientHeight - one.parentElement!.clientHeight]));
     expect(words).toHaveLength(2);
     for (const beyond of words.flat()) expect(beyond).toBeLessThanOrEqual(0);
-    await page.context().close();
   });
 
   test("are neither ranked nor praised by means of requests", async () => {
@@ -108,7 +102,6 @@ describe("hosts", () => {
     expect(await page.locator("#time .plot").first().getAttribute("aria-label")).toContain("not up after 60\u202fs");
     // The ground is shaded from the start on: far more than a line has.
     expect(await pixelsOf(page, "time", "#0072b2")).toBeGreaterThan(20_000);
-    await page.context().close();
   });
 
   test("tell rounds by process, and every process of a run that is chosen", async () => {
@@ -118,7 +111,6 @@ describe("hosts", () => {
     await page.locator("#processes select").selectOption({ label: "sched=bfq beside=4r4w-rand" });
     expect((await page.locator(".processes tbody tr").last().innerText()).replaceAll("\u202f", "")).toMatch(/^launch\s9\s1\syes\s1.340s/);
     expect(await page.locator(".streams").innerText()).toContain("13\u00a0X");
-    await page.context().close();
   });
 });
 
@@ -136,9 +128,7 @@ describe("spares", () => {
     expect(await told("Left at the end of the run")).toEqual(expect.arrayContaining(["0", "295.1"]));
     expect(await page.locator(`#rebuilds [title="not by the end of the run 1\u202fdrives"]`).count()).toBe(1);
     expect(trouble).toEqual([]);
-    await page.context().close();
-    const without = await open(report("sample"));
-    expect(await without.page.locator("#rebuilds").count()).toBe(0);
-    await without.page.context().close();
+    await open(report("sample"));
+    expect(await page.locator("#rebuilds").count()).toBe(0);
   });
 });
