@@ -10,7 +10,8 @@
 //! more with each doubling. It says nothing of idle time that a placement needs for itself. Faults
 //! that begin at an instant of their own are left out: the loop would meet them at another place in
 //! the load than the run does, or not at all. The write caches of the drives are full when the loop
-//! begins, as constant pressure leaves them.
+//! begins, as constant pressure leaves them. Credits for bursts are there as at the begin of the
+//! run, and last longer than the loop: whether it lived on them is told with what it found.
 //!
 //! **Drives that work on many commands at once.** A network volume with a latency of 10 ms answers
 //! 100 requests a second for each one in flight, up to a limit that may lie far beyond [`DEPTH`] of
@@ -24,6 +25,8 @@
 //! thousand requests where depth is doubled to the end.
 
 use nearslot_core::config::{Assembly, StackConfig};
+use nearslot_core::contract::Drive;
+use nearslot_core::io::Credits;
 use nearslot_core::op::Op;
 use nearslot_core::request::{Reply, Request};
 use nearslot_core::units::Instant;
@@ -50,6 +53,18 @@ pub struct Ability {
     pub rps: f64,
     /// Megabytes (10^6) read and written per second.
     pub mb_s: f64,
+    /// Credits for bursts that this was done on.
+    pub credits: Option<Credits>,
+}
+
+/// Of what commands took, so much has to be out of what was saved up before: as little as a queue
+/// that is not said to grow.
+const SPENT_SHARE: f64 = 0.02;
+
+/// The credits for bursts that end first, of those that drives have lived on so far.
+pub(crate) fn lived_on(drives: &[Box<dyn Drive>]) -> Option<Credits> {
+    let all = drives.iter().filter_map(|drive| drive.credits());
+    Credits::first(all.filter(|credits| credits.spent > SPENT_SHARE * credits.taken))
 }
 
 /// Whether a request belongs to the sample of a load of `count` requests; `number` is from 0.
@@ -129,7 +144,8 @@ fn at_depth(
         std::sync::atomic::Ordering::Relaxed,
     );
     sim::run(&mut stack, &mut drives, &mut workload, &mut answers, &own);
-    Ok(answers.ability())
+    let credits = lived_on(&drives);
+    Ok(answers.ability(credits))
 }
 
 /// Counts answers while the loop is full.
@@ -145,12 +161,13 @@ struct Answers {
 }
 
 impl Answers {
-    fn ability(&self) -> Option<Ability> {
+    fn ability(&self, credits: Option<Credits>) -> Option<Ability> {
         let seconds = self.last.since(self.first).0 as f64 / 1e9;
         let whole = self.seen >= self.counted.end && seconds > 0.0 && self.moved > 0;
         whole.then(|| Ability {
             rps: self.moved as f64 / seconds,
             mb_s: self.bytes as f64 / 1e6 / seconds,
+            credits,
         })
     }
 }

@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::number::seconds;
+use crate::number::{number, seconds};
 use crate::warning::Warning;
+use nearslot_core::io::Credits;
 use nearslot_trace::SpanRead;
 use serde::{Deserialize, Serialize};
 
@@ -452,6 +453,9 @@ pub struct Demand {
     /// there is one: what can be done is told without those that begin then and later.
     #[serde(skip)]
     pub faults_begin_s: Option<f64>,
+    /// Credits for bursts that what can be done lives on, if it does.
+    #[serde(skip)]
+    pub credits: Option<Credits>,
 }
 
 /// How far a run had come.
@@ -479,12 +483,19 @@ pub struct Burst {
 impl Demand {
     /// What is to be added where it is told what the drives can do.
     pub(crate) fn reservation(&self) -> String {
-        self.faults_begin_s.map_or_else(String::new, |begin| {
+        let faults = self.faults_begin_s.map(|begin| {
             let begin = seconds(begin);
             format!(
                 " (what the drives can do is told without the faults that begin from {begin} on)"
             )
-        })
+        });
+        let credits = self.credits.map(|Credits { baseline, unit, .. }| {
+            format!(
+                " (what the drives can do lives on credits for bursts; without them one does {} {unit}/s)",
+                number(baseline)
+            )
+        });
+        [faults, credits].into_iter().flatten().collect()
     }
 }
 

@@ -91,6 +91,7 @@ impl Offered {
                 ability_mb_s: ability.mb_s,
                 load_factor: self.rps / ability.rps,
                 faults_begin_s: faults_begin.map(|from| from.0 as f64 / 1e9),
+                credits: ability.credits,
             },
             burst: None,
         }
@@ -521,6 +522,7 @@ mod tests {
                 ability_mb_s: 1.0,
                 load_factor,
                 faults_begin_s: None,
+                credits: None,
             };
             let whole = on_the_whole(&points[0], &demand);
             let part = || in_the_busiest_tenth(&points[0], &demand);
@@ -570,6 +572,7 @@ mod tests {
                 ability_mb_s: 1.0,
                 load_factor: 4.0,
                 faults_begin_s: Some(30.0),
+                credits: None,
             };
             let advice = format!("{advice} asks what the drives can do");
             let told = on_the_whole(&points[0], &demand).unwrap();
@@ -673,6 +676,7 @@ mod tests {
                 ability_mb_s: 1.0,
                 load_factor,
                 faults_begin_s: None,
+                credits: None,
             };
             let run = Run {
                 demand: Some(demand),

@@ -4,12 +4,9 @@
 use nearslot_core::contract::Drive;
 use nearslot_core::io::Credits;
 
+use crate::ability::lived_on;
 use crate::number::{duration, grouped, number};
 use crate::warning::{Warning, WarningKind};
-
-/// Of what commands took, so much has to be out of what was saved up before: as little as a queue
-/// that is not said to grow.
-const SPENT_SHARE: f64 = 0.02;
 
 /// Credits that were spent during a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,9 +19,7 @@ pub(crate) struct Spent {
 impl Spent {
     /// Of the drive whose credits end first, if it lived on them.
     pub(in crate::run) fn of(drives: &[Box<dyn Drive>], took_s: f64) -> Option<Spent> {
-        let all = drives.iter().filter_map(|drive| drive.credits());
-        let is_much = |credits: &Credits| credits.spent > SPENT_SHARE * credits.taken;
-        let credits = Credits::first(all.filter(is_much))?;
+        let credits = lived_on(drives)?;
         Some(Spent { credits, took_s })
     }
 

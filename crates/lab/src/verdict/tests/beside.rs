@@ -44,6 +44,7 @@ fn a_win_over_a_queue_that_may_grow_says_so() {
     let demand = |load_factor: f64| crate::outcome::Demand {
         offered_rps: 100.0 * load_factor,
         faults_begin_s: None,
+        credits: None,
         offered_mb_s: 1.0,
         busiest_rps: 0.0,
         busiest_mb_s: 0.0,

@@ -194,6 +194,7 @@ fn a_headline_says_under_which_loads_the_queue_grows_for_a_while() {
         ability_mb_s: 1.0,
         load_factor,
         faults_begin_s: None,
+        credits: None,
     };
     runs[0].0.demand = Some(demand(0.98));
     let told = judged(&runs, &varied, None).headline;

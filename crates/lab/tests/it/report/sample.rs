@@ -440,6 +440,7 @@ fn demand(kept: &[Done], begin: u64) -> Demand {
         ability_mb_s: offered * 0.018,
         load_factor: 1.0 / 1.2,
         faults_begin_s: None,
+        credits: None,
     }
 }
 
