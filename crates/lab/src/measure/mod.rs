@@ -28,6 +28,7 @@ pub(crate) mod flight;
 mod free_space;
 pub(crate) mod group;
 mod interval;
+pub(crate) mod kept;
 mod levels;
 mod measured;
 pub(crate) mod recovery;

@@ -30,7 +30,7 @@ use crate::doubt::{self, Longer};
 use crate::error::RunError;
 use crate::grid::{self, Point};
 use crate::load::{LoadedTrace, RequestCount};
-use crate::measure::{BATCHES, busy};
+use crate::measure::{BATCHES, busy, kept};
 use crate::number::{counted, grouped, list, number, percent};
 use crate::outcome::Run;
 use crate::scenario::{Load, Replay, Scenario};
@@ -555,11 +555,11 @@ fn of_buffer(run: &Run) -> Option<Warning> {
             "{} of answered writes could not be written and are in the write buffer alone",
             pages("given_up_pages")
         )
-    } else if count("destaged_pages") == 0 && count("dirty_pages") > 0 {
+    } else if let Some(kept) = kept::all_pages(run) {
         format!(
             "nothing went from the write buffer to the drives while the run was measured, and {} are in it at the end: \
              what writes cost the drives is not in these times, and a longer run tells it",
-            pages("dirty_pages")
+            counted(kept, "page")
         )
     } else if count("written_pages") == 0 && count("through_writes") > 0 {
         let writes = counted(count("through_writes"), "write");

@@ -9,7 +9,7 @@
 //! undecided because a few batches make the whole difference.
 
 use super::Judged;
-use crate::measure::{BATCHES, Basis, busy};
+use crate::measure::{BATCHES, Basis, busy, kept};
 use crate::number::{counted, grouped, list, number, times};
 use crate::outcome::{Burst, Demand, Progress, Run};
 use crate::overload::{SATURATED, is_near, is_refuted, rounded};
@@ -168,6 +168,26 @@ pub(super) fn wrong_blocks(judged: &[Judged<'_>]) -> Option<String> {
             least.1.wrong_blocks,
             most.0.label,
             most.1.wrong_blocks
+        ),
+    })
+}
+
+/// That write buffers gave their drives nothing, so that no time tells what writes cost these.
+pub(super) fn kept_writes(judged: &[Judged<'_>]) -> Option<String> {
+    let keeping = judged.iter().map(|(run, _)| *run);
+    let keeping: Vec<&Run> = keeping
+        .filter(|run| kept::all_pages(run).is_some())
+        .collect();
+    let all = judged.len();
+    let what = "nothing went from the write buffer to the drives: what writes cost these is not in";
+    Some(match keeping.as_slice() {
+        [] => return None,
+        [_] if all == 1 => format!("While it was measured, {what} its times."),
+        [only] => format!("Under {} {what} its times.", only.label),
+        [first, ..] => format!(
+            "In {} of {all} runs, {} among them, {what} their times.",
+            keeping.len(),
+            first.label
         ),
     })
 }

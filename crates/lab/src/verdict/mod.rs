@@ -82,6 +82,7 @@ pub fn of(runs: &[Judged<'_>], varied: &[Varied], baseline: Option<String>) -> V
         caveats::failures(runs),
         caveats::flushes(runs),
         caveats::wrong_blocks(runs),
+        caveats::kept_writes(runs),
         caveats::without_faults(runs),
     ];
     headline.extend(more.into_iter().flatten().map(|told| format!(" {told}")));

@@ -2,6 +2,7 @@
 //! flushes.
 
 use super::*;
+use crate::outcome::Number;
 
 #[test]
 fn means_far_apart_that_are_undecided_have_a_reason() {
@@ -211,4 +212,37 @@ fn flushes_that_take_far_longer_in_one_run_are_told() {
     // With more in flight all of them take longer.
     runs[1].0.load = "depth=8".to_owned();
     assert_eq!(told(&runs), None, "under one load each");
+}
+
+#[test]
+fn a_headline_says_that_a_write_buffer_kept_all_it_took() {
+    let (mut runs, varied) = schedulers(&[("fcfs", 10.0, 0.0), ("satf", 5.0, 0.0)]);
+    let headline = |runs: &[(Run, Basis)]| judged(runs, &varied, None).headline;
+    let counted = |runs: &mut [(Run, Basis)], which: usize, counts: [u64; 2]| {
+        let names = ["destaged_pages", "dirty_pages"].map(str::to_owned);
+        let counts = names.into_iter().zip(counts.map(Number::Count)).collect();
+        runs[which].0.measures.insert("buffer".to_owned(), counts);
+    };
+    let kept = "nothing went from the write buffer to the drives: what writes cost these is not in";
+    // What went to the drives, or was never there, is no doubt.
+    for counts in [[1, 7], [0, 0]] {
+        counted(&mut runs, 1, counts);
+        assert!(!headline(&runs).contains(kept));
+    }
+    counted(&mut runs, 1, [0, 7]);
+    let told = headline(&runs);
+    assert!(told.starts_with("satf wins"), "{told}");
+    assert!(
+        told.ends_with(&format!(" Under sched=satf  {kept} its times.")),
+        "{told}"
+    );
+    let told = headline(&runs[1..]);
+    assert!(
+        told.ends_with(&format!(" While it was measured, {kept} its times.")),
+        "{told}"
+    );
+    counted(&mut runs, 0, [0, 7]);
+    let told = headline(&runs);
+    let both = format!(" In 2 of 2 runs, sched=fcfs  among them, {kept} their times.");
+    assert!(told.ends_with(&both), "{told}");
 }
