@@ -129,7 +129,8 @@ pub struct Edge {
     pub at: Blocks,
 }
 
-/// What happens in place of an I/O that has failed.
+/// What happens in place of an I/O that has failed; or of what an I/O was done for, if that is to be
+/// done anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Instead {
     /// Nothing: its request fails, and what waits for it is skipped.
@@ -172,7 +173,7 @@ pub struct Plan {
     /// A waiting open I/O without the volume's data that is to go to this block of its drive, which
     /// is not free.
     pub pinned: Option<(Tag, Pba)>,
-    /// What the failure of an I/O that has just ended leads to.
+    /// What the failure of an I/O that has just ended leads to, or that it was done for nothing.
     pub instead: Instead,
     /// What range writes among the steps offer.
     pub offers: Vec<Arc<Offer>>,

@@ -249,7 +249,7 @@ impl Stack {
         self.accept(now, request, &plan);
         self.repeat(io.carries, &plan);
         assert!(
-            !done.status.is_done() || plan.instead == Instead::Nothing,
+            !done.status.is_done() || matches!(plan.instead, Instead::Nothing | Instead::Anew),
             "nothing stands in for what was done"
         );
         let status = match plan.instead {
@@ -268,10 +268,15 @@ impl Stack {
                 }
                 let found = done.status.is_done() || plan.instead == Instead::Buffered;
                 let reads = io.io.op == Op::Read && found;
-                let is_needed = matches!(plan.instead, Instead::Nothing | Instead::Anew);
+                let failure = match plan.instead {
+                    // What waits for it never starts, whether it was done or not. Nobody is told.
+                    Instead::Anew => Some(done.status.failure().unwrap_or(Failure::Medium)),
+                    Instead::Nothing => done.status.failure(),
+                    _ => None,
+                };
                 self.ended.push_back(Ended {
                     edges,
-                    failure: done.status.failure().filter(|_| is_needed),
+                    failure,
                     brought: reads.then_some(StepNumber::new(io.io.sequence)),
                 });
                 self.follow(now);

@@ -5,6 +5,11 @@
 //! that are under way may end in something that is written back, so whoever takes the next way to
 //! write waits until all of them have ended.
 //!
+//! A way that has to wait for its turn is chosen by what is known when its request comes. Others
+//! that have the turn before may change what is bad, so it is looked at again when the first of its
+//! reads ends: no write has begun by then. A way without reads that what is bad may change is not
+//! chosen before its turn ([`How::Later`]).
+//!
 //! Nothing is written in vain, as no write begins before all that its way needs is known. Each way
 //! that is given up leaves one more block that is known to be bad, or gone, and that the next one
 //! does without: so they come to an end. O(1).
@@ -12,11 +17,26 @@
 use slab::Slab;
 
 use super::geometry::Rows;
+use super::writing::How;
 use crate::io::Tag;
 use crate::units::Extent;
 
 /// Tags of gates from here on are of ways that end; those below are of turns.
 const ENDS: u64 = 1 << 32;
+
+/// What a way to write some rows goes by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Writes {
+    /// What its request writes.
+    pub(super) extent: Extent,
+    pub(super) how: How,
+    /// Whether nothing was bad in its rows when it was chosen.
+    pub(super) was_sound: bool,
+    /// The member that is not written, as its drive is gone.
+    pub(super) skipped: Option<u64>,
+    /// Whether it was chosen before its turn, and not looked at again since.
+    pub(super) early: bool,
+}
 
 /// One way.
 #[derive(Clone, Copy, Debug)]
@@ -25,8 +45,8 @@ pub(super) struct Attempt {
     pub(super) work: u32,
     /// The rows that it writes or computes.
     pub(super) rows: Rows,
-    /// What its request writes; none if it computes.
-    pub(super) writes: Option<Extent>,
+    /// How it writes; none if it computes.
+    pub(super) writes: Option<Writes>,
     /// Whether a read has found that what it computes is bad, each block of it.
     pub(super) is_bad: bool,
     pub(super) given_up: bool,
@@ -44,7 +64,7 @@ pub(super) struct Attempts {
 
 impl Attempts {
     /// A way without I/Os yet; its name.
-    pub(super) fn begin(&mut self, work: u32, rows: Rows, writes: Option<Extent>) -> u32 {
+    pub(super) fn begin(&mut self, work: u32, rows: Rows, writes: Option<Writes>) -> u32 {
         self.attempts.insert(Attempt {
             work,
             rows,
@@ -86,6 +106,13 @@ impl Attempts {
             self.attempts.remove(name as usize);
         }
         (work, (left == 0 && awaited).then_some(Attempts::gate(name)))
+    }
+
+    /// The first of its reads has ended: what it goes by, if it was chosen before its turn.
+    pub(super) fn looked_at(&mut self, name: u32) -> Option<Writes> {
+        let attempt = self.attempt_mut(name);
+        let writes = attempt.writes.as_mut().filter(|_| !attempt.given_up)?;
+        std::mem::take(&mut writes.early).then_some(*writes)
     }
 
     /// It is given up while one of its I/Os ends.

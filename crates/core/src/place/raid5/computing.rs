@@ -15,7 +15,8 @@
 //! Where two of its row are, what they had is lost, and `lost` says where that is.
 //!
 //! What is known to be bad is not asked for. Whoever has to wait for a stripe asks again when it
-//! gets it: a source may be bad by then. What is done in another way never starts, and what of it is
+//! gets it: a source may be bad by then, and so may what a write goes by, or good again
+//! (`is_outdated`). What is done in another way never starts, and what of it is
 //! under way brings nothing any more (`attempts`).
 
 use super::attempts::Attempt;
@@ -225,9 +226,9 @@ impl Raid5 {
             is_bad,
             ..
         } = *self.attempts.attempt(job.attempt);
-        if let Some(extent) = writes.filter(|_| role != Role::Write) {
+        if writes.is_some() && role != Role::Write {
             if done.status != Status::Failed(Failure::TimedOut) {
-                return self.write_anew(&job, extent, out);
+                return self.write_anew(&job, out);
             }
             self.doubtful.mark(seat, done.at, done.len, Kind::Bad);
         }

@@ -493,10 +493,14 @@ impl Placement for Raid5 {
             .seats
             .seat(drive)
             .expect("only drives with seats are asked");
-        if !done.status.is_done() {
+        if let Some(job) = self.outdated(role, of, (seat, done)) {
+            out.instead = self.write_anew(&job, out);
+        } else if !done.status.is_done() {
             self.failed(role, of, (seat, done), out);
         } else if done.op == Op::Write {
-            self.bad.clear(seat, done.at, done.len);
+            if self.lasts(role, of) {
+                self.bad.clear(seat, done.at, done.len);
+            }
             self.doubtful.clear(seat, done.at, done.len);
             if let (Role::Heal, Some(attempt)) = (role, of) {
                 let work = self.attempts.attempt(attempt).work;

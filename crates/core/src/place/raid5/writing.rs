@@ -25,17 +25,23 @@
 //! | good | one or more | one or more | without parity: it tells neither of them any more, so it is bad from now on |
 //! | bad, or gone | | | without parity; if it is not gone, and what is not written is good, reconstruct |
 //!
+//! That is looked up when the turn of a write comes. One that has to wait may have been planned by
+//! what was bad before: the first of its reads to end asks again, and one without parity, or without
+//! a drive that is gone, reads something first in order to ask then.
+//!
 //! What is written to two drives that are gone, or to one without a parity, is lost: the request
 //! fails.
 
-use super::attempts::Attempt;
+use super::attempts::{Attempt, Writes};
 use super::geometry::{Piece, Rows, Stripe};
+use super::seats::Seat;
 use super::{Job, Raid5, Role, Turn};
+use crate::io::DriveDone;
 use crate::maplog::rows::Kind;
 use crate::op::{Failure, Op};
 use crate::plan::{Instead, Parity, Plan, StepIndex};
 use crate::request::Request;
-use crate::units::{Blocks, Extent};
+use crate::units::Blocks;
 
 /// How a parity follows what is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,6 +52,8 @@ pub(super) enum How {
     Reconstruct,
     /// Not at all.
     Bare,
+    /// That is not known before its turn: when a read of its rows ends.
+    Later,
 }
 
 /// The cheaper way to write these pieces, one of a strip at most, of stripes with so many strips of
@@ -136,8 +144,11 @@ impl Raid5 {
 
     /// A way to write some rows has led nowhere: more is known to be bad now, and they are written
     /// in another way, in parts.
-    pub(super) fn write_anew(&mut self, job: &Job, extent: Extent, out: &mut Plan) -> Instead {
-        let Attempt { work, rows, .. } = *self.attempts.attempt(job.attempt);
+    pub(super) fn write_anew(&mut self, job: &Job, out: &mut Plan) -> Instead {
+        let Attempt {
+            work, rows, writes, ..
+        } = *self.attempts.attempt(job.attempt);
+        let Writes { extent, .. } = writes.expect("it writes");
         // What it has under way may still write back what it computes.
         let gate = self.attempts.replace(job.attempt).map(|tag| out.gate(tag));
         let stripe = job.stripe;
@@ -193,7 +204,16 @@ impl Raid5 {
             (false, true, true) | (true, ..) => How::Bare,
         };
         let told = usize::from(how != How::Bare);
-        if away.count() > told {
+        let away = away.count();
+        let reads_nothing = how == How::Bare || (away > 0 && pieces.len() as u64 == parity);
+        if turn.gate.is_some() && (reads_nothing || away > told) {
+            let mut members = pieces.iter().map(|piece| piece.member).chain(0..=parity);
+            if let Some(member) = members.find(|member| !gone(*member)) {
+                self.write_later(turn, (member, rows), out);
+                return;
+            }
+        }
+        if away > told {
             self.counts.lost += 1;
             out.failure = Some(Failure::Gone);
             return;
@@ -205,14 +225,86 @@ impl Raid5 {
         self.write(turn, pieces, how, out);
     }
 
+    /// A way to write these rows.
+    fn way(&mut self, turn: &Turn, rows: Rows, (how, skipped): (How, Option<u64>)) -> Job {
+        let writes = Writes {
+            extent: turn.extent,
+            how,
+            was_sound: self.is_sound(&turn.stripe, &rows),
+            skipped,
+            early: turn.gate.is_some(),
+        };
+        Job {
+            stripe: turn.stripe,
+            attempt: self.attempts.begin(turn.work, rows, Some(writes)),
+            gate: turn.gate,
+        }
+    }
+
+    /// Chooses how to write these rows when a read of them ends, whatever that brings.
+    fn write_later(&mut self, turn: &Turn, (member, rows): (u64, Rows), out: &mut Plan) {
+        let job = &self.way(turn, rows, (How::Later, None));
+        let read = self.io(job, Op::Read, (member, rows), Role::Old);
+        self.add(job, read, out);
+    }
+
+    /// Whether what a way goes by is not so any more.
+    fn is_outdated(&self, stripe: &Stripe, rows: &Rows, writes: &Writes) -> bool {
+        let bad = |member: u64| self.is_bad(stripe, member, rows);
+        let written = |member: u64| {
+            let of_extent = self.geometry.pieces(stripe, &writes.extent);
+            let mut pieces = of_extent.filter_map(|piece| piece.within(rows));
+            pieces.find(|piece| piece.member == member)
+        };
+        let parity = stripe.parity();
+        let needs = |member: u64| match writes.how {
+            How::Modify => member == parity || written(member).is_some(),
+            How::Reconstruct => {
+                let is_covered = written(member).is_some_and(|piece| piece.rows == *rows);
+                member != parity && !is_covered
+            }
+            How::Bare | How::Later => true,
+        };
+        writes.how == How::Later
+            || (0..=parity).any(|member| needs(member) && bad(member))
+            || writes.skipped.is_some_and(|member| !bad(member))
+    }
+
+    /// A way of which the first read has ended, if it was chosen before its turn and does not hold
+    /// any more.
+    pub(super) fn outdated(
+        &mut self,
+        role: Role,
+        attempt: Option<u32>,
+        (seat, done): (Seat, &DriveDone),
+    ) -> Option<Job> {
+        let attempt = attempt.filter(|_| matches!(role, Role::Old | Role::Rest))?;
+        let writes = self.attempts.looked_at(attempt)?;
+        let stripe = self.geometry.stripe_at(seat, done.at);
+        let rows = self.attempts.attempt(attempt).rows;
+        let asks = writes.how == How::Later || self.bad.any();
+        (asks && self.is_outdated(&stripe, &rows, &writes)).then_some(Job {
+            stripe,
+            attempt,
+            gate: None,
+        })
+    }
+
+    /// Whether what an I/O of this role has written counts as good from then on. Where a power cut
+    /// could take it, and nothing was bad when it was planned, it may not last: what became bad
+    /// meanwhile stays so until a repair writes it for good.
+    pub(super) fn lasts(&self, role: Role, attempt: Option<u32>) -> bool {
+        let of = attempt.filter(|_| role == Role::Write && self.written.loses());
+        let writes = of.and_then(|attempt| self.attempts.attempt(attempt).writes);
+        writes.is_none_or(|writes| !writes.was_sound)
+    }
+
     /// Writes pieces and the parity of their rows.
     fn write(&mut self, turn: &Turn, pieces: &[Piece], how: How, out: &mut Plan) {
         let rows = hull(pieces);
-        let job = &Job {
-            stripe: turn.stripe,
-            attempt: self.attempts.begin(turn.work, rows, Some(turn.extent)),
-            gate: turn.gate,
-        };
+        let gone = |piece: &&Piece| self.seats.is_vacant(turn.stripe.seat(piece.member));
+        let skipped = pieces.iter().find(gone).map(|piece| piece.member);
+        let job = &self.way(turn, rows, (how, skipped));
         let parity = match how {
             How::Bare => None,
             _ => Some(self.new_parity(job, pieces, how, out)),
@@ -225,7 +317,7 @@ impl Raid5 {
             let mut write = self.io(job, Op::Write, (piece.member, piece.rows), Role::Write);
             let Piece { member, rows } = *piece;
             write.data = Some(self.geometry.data(&job.stripe, member, rows.from));
-            write.fua = self.has_to_last(&job.stripe, member, &rows);
+            write.fua = self.has_to_last(job, member, &rows);
             let write = self.add(job, write, out);
             // Where the parity cannot be known, nothing is written.
             if let Some(parity) = parity {
@@ -236,16 +328,21 @@ impl Raid5 {
             let of = (job.stripe.parity(), rows);
             let mut write = self.io(job, Op::Write, of, Role::Write);
             write.parity = Some(parity);
-            write.fua = self.has_to_last(&job.stripe, of.0, &rows);
+            write.fua = self.has_to_last(job, of.0, &rows);
             let write = self.add(job, write, out);
             out.after(parity, write);
         }
     }
 
     /// Whether a write ends only when a power cut cannot take it: where blocks are bad they count
-    /// as good from then on.
-    fn has_to_last(&self, stripe: &Stripe, member: u64, rows: &Rows) -> bool {
-        self.written.loses() && self.bad.any() && self.is_bad(stripe, member, rows)
+    /// as good from then on. What is good now may be bad when its turn comes.
+    fn has_to_last(&self, job: &Job, member: u64, rows: &Rows) -> bool {
+        if !self.written.loses() || !self.bad.any() {
+            return false;
+        }
+        let writes = self.attempts.attempt(job.attempt).writes;
+        let may_become_bad = job.gate.is_some() && writes.is_some_and(|writes| !writes.was_sound);
+        may_become_bad || self.is_bad(&job.stripe, member, rows)
     }
 
     /// The parity of the rows of pieces, once they are written.
