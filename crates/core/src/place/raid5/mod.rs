@@ -140,6 +140,8 @@ struct Turn {
     stripe: Stripe,
     work: u32,
     gate: Option<StepIndex>,
+    /// Whether others have it first.
+    waits: bool,
     /// What the request writes.
     extent: Extent,
 }
@@ -248,6 +250,7 @@ impl Raid5 {
             stripe,
             work,
             gate,
+            waits: gate.is_some(),
             extent,
         }
     }

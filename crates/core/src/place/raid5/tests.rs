@@ -1,6 +1,7 @@
 //! Which I/Os a write takes, counted; where strips and parities lie.
 
 mod failing;
+mod outdated;
 
 use super::geometry::{Geometry, Piece, Rows};
 use super::writing::{How, cheapest};

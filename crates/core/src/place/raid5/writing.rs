@@ -156,6 +156,7 @@ impl Raid5 {
             stripe,
             work,
             gate,
+            waits: false,
             extent,
         };
         let mut pieces = std::mem::take(&mut self.pieces);
@@ -206,7 +207,7 @@ impl Raid5 {
         let told = usize::from(how != How::Bare);
         let away = away.count();
         let reads_nothing = how == How::Bare || (away > 0 && pieces.len() as u64 == parity);
-        if turn.gate.is_some() && (reads_nothing || away > told) {
+        if turn.waits && (reads_nothing || away > told) {
             let mut members = pieces.iter().map(|piece| piece.member).chain(0..=parity);
             if let Some(member) = members.find(|member| !gone(*member)) {
                 self.write_later(turn, (member, rows), out);
@@ -232,7 +233,7 @@ impl Raid5 {
             how,
             was_sound: self.is_sound(&turn.stripe, &rows),
             skipped,
-            early: turn.gate.is_some(),
+            early: turn.waits,
         };
         Job {
             stripe: turn.stripe,
@@ -341,7 +342,7 @@ impl Raid5 {
             return false;
         }
         let writes = self.attempts.attempt(job.attempt).writes;
-        let may_become_bad = job.gate.is_some() && writes.is_some_and(|writes| !writes.was_sound);
+        let may_become_bad = writes.is_some_and(|writes| writes.early && !writes.was_sound);
         may_become_bad || self.is_bad(&job.stripe, member, rows)
     }
 

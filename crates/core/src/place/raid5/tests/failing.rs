@@ -6,16 +6,16 @@ use crate::ids::IoId;
 use crate::op::Cost;
 use crate::plan::{Instead, Step, StepIndex};
 
-const FAILED: Status = Status::Failed(Failure::Medium);
+pub(super) const FAILED: Status = Status::Failed(Failure::Medium);
 
-fn asked(raid5: &mut Raid5, op: Op, start: u64, len: u64) -> Plan {
+pub(super) fn asked(raid5: &mut Raid5, op: Op, start: u64, len: u64) -> Plan {
     let mut plan = Plan::default();
     let request = Request::new(1, op, start, len, Instant::ZERO);
     raid5.plan(Instant::ZERO, &request, &Busy, &mut plan);
     plan
 }
 
-fn ends(raid5: &mut Raid5, io: &PlannedIo, status: Status) -> Plan {
+pub(super) fn ends(raid5: &mut Raid5, io: &PlannedIo, status: Status) -> Plan {
     let Target::At(at) = io.target else {
         panic!("strips have their places");
     };
@@ -113,7 +113,7 @@ fn a_page_that_the_others_do_not_tell_is_read_block_by_block() {
 }
 
 /// By drive, what of a plan is read and written there: rows from and to.
-fn by_drive(plan: &Plan, op: Op) -> Vec<(u16, u64, u64)> {
+pub(super) fn by_drive(plan: &Plan, op: Op) -> Vec<(u16, u64, u64)> {
     let ios = plan.ios().filter(|io| io.op == op);
     let told = ios.map(|io| match io.target {
         Target::At(at) => (io.drive.0, at.0, at.0 + io.len.0),
