@@ -63,8 +63,14 @@ const SPENT_SHARE: f64 = 0.02;
 
 /// The credits for bursts that end first, of those that drives have lived on so far.
 pub(crate) fn lived_on(drives: &[Box<dyn Drive>]) -> Option<Credits> {
-    let all = drives.iter().filter_map(|drive| drive.credits());
-    Credits::first(all.filter(|credits| credits.spent > SPENT_SHARE * credits.taken))
+    let mut lived_on = Vec::new();
+    for drive in drives {
+        drive.credits(&mut |credits| {
+            let is_much = credits.spent > SPENT_SHARE * credits.taken;
+            lived_on.extend(is_much.then_some(credits));
+        });
+    }
+    Credits::first(lived_on.into_iter())
 }
 
 /// Whether a request belongs to the sample of a load of `count` requests; `number` is from 0.
@@ -192,9 +198,51 @@ mod tests {
     use nearslot_core::config::{DriveConfig, PartConfig};
     use nearslot_core::contract::{Placement, Scheduler};
     use nearslot_core::drive::catalog_text;
+    use nearslot_core::io::{Command, DriveDone, Unwritten};
     use nearslot_core::rng::Rng;
 
     use super::*;
+
+    /// A drive with these credits.
+    struct Bursts([Credits; 2]);
+
+    impl Drive for Bursts {
+        fn submit(&mut self, _now: Instant, _command: &Command) {}
+
+        fn next_event(&self) -> Option<Instant> {
+            None
+        }
+
+        fn advance(&mut self, _now: Instant) -> Option<DriveDone> {
+            None
+        }
+
+        fn volatile(&self, _now: Instant, _out: &mut Vec<Unwritten>) {}
+
+        fn credits(&self, tell: &mut dyn FnMut(Credits)) {
+            self.0.into_iter().for_each(tell);
+        }
+    }
+
+    /// Credits for commands end first, but next to nothing came out of them: it lived on the others.
+    #[test]
+    fn credits_count_that_much_came_out_of() {
+        let of = |unit: &'static str, spent: f64, left: f64, taken: f64| Credits {
+            unit,
+            spent,
+            left,
+            taken,
+            baseline: 1.0,
+        };
+        let in_mib = of("MiB", 10.0, 90.0, 20.0);
+        let drive = |commands: Credits| -> Vec<Box<dyn Drive>> {
+            vec![Box::new(Bursts([commands, in_mib]))]
+        };
+        let few = drive(of("commands", 5.0, 5.0, 1e6));
+        assert_eq!(lived_on(&few), Some(in_mib));
+        let in_commands = of("commands", 5.0, 5.0, 10.0);
+        assert_eq!(lived_on(&drive(in_commands)), Some(in_commands));
+    }
 
     #[test]
     fn a_sample_is_stretches_over_the_whole_load() {

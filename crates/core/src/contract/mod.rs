@@ -613,10 +613,8 @@ pub trait Drive: Send {
         None
     }
 
-    /// The credits for bursts that end first, if it has any.
-    fn credits(&self) -> Option<Credits> {
-        None
-    }
+    /// Tells each kind of credits for bursts that it has.
+    fn credits(&self, _tell: &mut dyn FnMut(Credits)) {}
 
     /// Commands so far that were longer than every command whose time was measured; for models made
     /// of measured times.

@@ -469,8 +469,8 @@ impl Drive for QueuedDrive {
         self.drive.rounds_permille()
     }
 
-    fn credits(&self) -> Option<Credits> {
-        self.drive.credits()
+    fn credits(&self, tell: &mut dyn FnMut(Credits)) {
+        self.drive.credits(tell);
     }
 
     fn extrapolated(&self) -> &[Extrapolated] {

@@ -515,8 +515,8 @@ impl Drive for ZonedDrive {
         self.inner.rounds_permille()
     }
 
-    fn credits(&self) -> Option<Credits> {
-        self.inner.credits()
+    fn credits(&self, tell: &mut dyn FnMut(Credits)) {
+        self.inner.credits(tell);
     }
 
     fn extrapolated(&self) -> &[Extrapolated] {

@@ -156,7 +156,7 @@ impl Access {
         let locality = match locality {
             "uniform" => Locality::Uniform,
             "hot_cold" => Locality::HotCold {
-                space: knobs.number("hot_space"),
+                space: hot_space(knobs)?,
                 requests: knobs.number("hot_requests"),
             },
             _ => Locality::Zipf(zipf(knobs.number("zipf_exponent"), &mut rng)),
@@ -249,7 +249,7 @@ impl Access {
             Locality::Uniform => self.rng.below(slots),
             Locality::HotCold { space, requests } => {
                 let hot = (libm::ceil(slots as f64 * space) as u64).min(slots);
-                let goes_hot = hot > 0 && self.rng.chance(*requests);
+                let goes_hot = self.rng.chance(*requests);
                 if goes_hot || hot == slots {
                     self.rng.below(hot)
                 } else {
@@ -271,6 +271,19 @@ impl Access {
             }
         }
     }
+}
+
+/// The share of the span that is hot: requests go there, so it is something.
+///
+/// # Errors
+/// It is nothing.
+fn hot_space(knobs: &Knobs) -> Result<f64, ConfigError> {
+    let space = knobs.number("hot_space");
+    if space == 0.0 {
+        let allowed = "above 0, as requests go there";
+        return Err(ConfigError::value("hot_space", "0", allowed));
+    }
+    Ok(space)
 }
 
 /// Blocks of every request of a load that has but one size.
@@ -455,8 +468,13 @@ pub(super) mod tests {
     fn hot_space_gets_its_share() {
         let made = requests("locality=hot_cold:hot_space=0.1:hot_requests=0.9");
         assert!((share(&made, |r| r.extent.start.0 < 10_000) - 0.9).abs() < 0.02);
-        let made = requests("locality=hot_cold:hot_space=0.0:hot_requests=1.0");
-        assert!((share(&made, |r| r.extent.start.0 < 50_000) - 0.5).abs() < 0.02);
+    }
+
+    #[test]
+    fn a_hot_part_of_nothing_is_refused() {
+        let told = synthetic("iometer:locality=hot_cold:hot_space=0").err();
+        let told = told.expect("nothing is there to ask for").to_string();
+        assert!(told.contains("hot_space = 0 (allowed: above 0"), "{told}");
     }
 
     #[test]

@@ -359,8 +359,8 @@ impl Drive for FaultyDrive {
         self.inner.rounds_permille()
     }
 
-    fn credits(&self) -> Option<Credits> {
-        self.inner.credits()
+    fn credits(&self, tell: &mut dyn FnMut(Credits)) {
+        self.inner.credits(tell);
     }
 
     fn extrapolated(&self) -> &[Extrapolated] {

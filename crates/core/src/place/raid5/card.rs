@@ -83,7 +83,7 @@ pub(super) const MEASURES: &[Measure] = &[
     Measure::count(
         "waited",
         "times",
-        "something had to wait for its stripe, as data were computed from it or it was being written",
+        "something had to wait for its stripe, as data were computed from it or it was being written; writes that meet on a stripe wait before they come here, and are not among them",
     ),
     Measure::count(
         "degraded_reads",

@@ -51,9 +51,14 @@ impl Spent {
 
 /// That a run was as fast as it was on credits.
 pub(super) fn credits_spent(label: &str, spent: Option<Spent>) -> Option<Warning> {
+    let spent = spent?;
+    let of = match spent.credits.left < 1.0 {
+        true => "partly those of a burst, partly those after it",
+        false => "those of a burst",
+    };
     let text = format!(
-        "{}, so response times and rates tell those of a burst; credits_full=0 of the drive tells those of a long load",
-        spent?.seen()
+        "{}, so response times and rates are {of}; credits_full=0 of the drive tells those of a long load",
+        spent.seen()
     );
     Some(Warning::new(WarningKind::CreditsSpent, text).of_run(label))
 }
