@@ -17,12 +17,24 @@
 use slab::Slab;
 
 use super::geometry::Rows;
-use super::writing::How;
 use crate::io::Tag;
 use crate::units::Extent;
 
 /// Tags of gates from here on are of ways that end; those below are of turns.
 const ENDS: u64 = 1 << 32;
+
+/// How a parity follows what is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum How {
+    /// From the old parity and the old data.
+    Modify,
+    /// From the rest of the stripe.
+    Reconstruct,
+    /// Not at all.
+    Bare,
+    /// That is not known before its turn: when a read of its rows ends.
+    Later,
+}
 
 /// What a way to write some rows goes by.
 #[derive(Clone, Copy, Debug)]

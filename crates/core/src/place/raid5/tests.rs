@@ -3,8 +3,9 @@
 mod failing;
 mod outdated;
 
+use super::attempts::How;
 use super::geometry::{Geometry, Piece, Rows};
-use super::writing::{How, cheapest};
+use super::writing::cheapest;
 use super::*;
 use crate::op::Status;
 use crate::place::busy::Busy;

@@ -32,7 +32,7 @@
 //! What is written to two drives that are gone, or to one without a parity, is lost: the request
 //! fails.
 
-use super::attempts::{Attempt, Writes};
+use super::attempts::{Attempt, How, Writes};
 use super::geometry::{Piece, Rows, Stripe};
 use super::seats::Seat;
 use super::{Job, Raid5, Role, Turn};
@@ -42,19 +42,6 @@ use crate::op::{Failure, Op};
 use crate::plan::{Instead, Parity, Plan, StepIndex};
 use crate::request::Request;
 use crate::units::Blocks;
-
-/// How a parity follows what is written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum How {
-    /// From the old parity and the old data.
-    Modify,
-    /// From the rest of the stripe.
-    Reconstruct,
-    /// Not at all.
-    Bare,
-    /// That is not known before its turn: when a read of its rows ends.
-    Later,
-}
 
 /// The cheaper way to write these pieces, one of a strip at most, of stripes with so many strips of
 /// data; and how many I/Os it takes.
