@@ -531,6 +531,38 @@ mod tests {
     }
 
     #[test]
+    fn of_two_buckets_the_one_that_ends_first_is_told() {
+        let both = SMALL
+            .replace("io_kib_max = 256", "io_kib_max = 1024")
+            .replace(
+                "baseline = 1 }",
+                "baseline = 1, burst = 1000, credits = 2 }",
+            );
+        let told = |len: u64| {
+            let mut drive = blueprint(&both, 1.0).unwrap().drive();
+            run(&mut *drive, 1, &[len]);
+            drive.credits().unwrap().unit
+        };
+        // Of 5 commands and 2 MiB one and 1 MiB are taken, or one and hardly anything.
+        assert_eq!([told(2_048), told(1)], ["MiB", "commands"]);
+    }
+
+    /// What takes nothing earns all the same, but a full bucket takes no more.
+    #[test]
+    fn no_more_credits_are_told_than_there_is_room_for() {
+        let mut drive = blueprint(SMALL, 1.0).unwrap().drive();
+        let flush = Command {
+            io: IoId(0),
+            op: Op::Flush,
+            at: Pba(0),
+            len: Blocks(0),
+            fua: false,
+        };
+        drive.submit(Instant::ZERO, &flush);
+        assert_eq!(drive.credits().unwrap().left, 5.0);
+    }
+
+    #[test]
     fn an_idle_time_earns_credits_up_to_their_limit() {
         let mut bucket = Bucket::new(
             Limit {

@@ -742,6 +742,19 @@ mod tests {
         assert!(error.to_string().contains(says), "{error}");
     }
 
+    /// A trace keeps the depth that is tried in flight, as a workload does.
+    #[test]
+    fn the_depth_that_is_tried_is_set() {
+        let closed = over_trace(&[("replay", "closed")]);
+        let points = crate::grid::points(&closed, &[]).unwrap();
+        let axis = Axis::new(Find::Depth, &points[0], None, (400, 0.02)).unwrap();
+        let point = axis.point(&points[0], 6).unwrap();
+        let Load::Trace(trace) = &point.scenario.load else {
+            panic!("it has a trace");
+        };
+        assert_eq!(trace.depth() as f64, axis.values[6]);
+    }
+
     #[test]
     fn settings_reach_as_far_as_they_may() {
         let ends = |find, base: &Scenario, requests| {
@@ -761,6 +774,9 @@ mod tests {
         let closed = over_trace(&[("replay", "closed")]);
         assert_eq!(ends(Find::Depth, &closed, 400), (1.0, 40.0));
         assert_eq!(ends(Find::Depth, &closed, 5), (1.0, 1.0));
+        let most = ends(Find::Depth, &closed, 100 * DEPTH_MAX).1;
+        let share = most / DEPTH_MAX as f64;
+        assert!((0.975..=1.0).contains(&share), "{most}");
         assert_eq!(ends(Find::Bsu, &scenario("spc1"), 400).0, 1.0);
         let contexts = scenario("spc1:contexts=3");
         assert!(within(ends(Find::Bsu, &contexts, 400), (3.0, 1e5)));

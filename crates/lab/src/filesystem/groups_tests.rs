@@ -127,6 +127,12 @@ fn it_does_as_a_literal_twin_and_never_promises_too_much() {
         let rng = &mut Rng::stream(seed, "groups");
         let shape = Shape::new([128, 256, 512][seed as usize % 3], 1_600).unwrap();
         let (mut groups, mut twin) = (Groups::new(shape), Twin::new(shape));
+        if seed % 2 == 1 {
+            // Where most is taken, a block that becomes free joins runs that were too short.
+            groups.fill(0.8, rng);
+            let is_free = |block: u64| groups.is_free(block);
+            twin.free = (0..twin.free.len() as u64).map(is_free).collect();
+        }
         for _ in 0..600 {
             match rng.below(8) {
                 0 => {
@@ -166,6 +172,26 @@ fn it_does_as_a_literal_twin_and_never_promises_too_much() {
         }
     }
     assert!(counts.iter().all(|count| *count > 300), "{counts:?}");
+}
+
+/// Of every other block nothing is as long as a write; one that becomes free makes a run of three.
+#[test]
+fn a_run_that_was_not_there_is_found_when_a_block_of_it_becomes_free() {
+    let shape = Shape::new(128, 256).unwrap();
+    let mut groups = Groups::new(shape);
+    let odd = (shape.front()..shape.group_blocks()).filter(|block| block % 2 == 1);
+    odd.for_each(|block| groups.take(block));
+    let mini = shape.group_blocks() / MINI_GROUPS;
+    let freed = 5 * mini + 1;
+    let regions = [Region::Mini { group: 0, mini: 5 }, Region::Group(0)];
+    for region in regions {
+        assert_eq!(groups.promise(region, 3), None);
+    }
+    groups.give(freed);
+    for region in regions {
+        let run = freed - 1..freed + 2;
+        assert_eq!(groups.promise(region, 3), Some(vec![run]));
+    }
 }
 
 #[test]

@@ -265,10 +265,11 @@ mod tests {
                 "replay = 'close'",
                 "unknown replay `close`; did you mean `closed`",
             ),
-            ("limit = -1", "limit = -1 (allowed: "),
+            ("limit = -1", "limit = -1 (allowed: a whole number from 1)"),
             ("from = 5", "from = 5 (allowed: a time with its unit"),
             ("to = '9'", "to = 9 (allowed: a time with its unit"),
             ("device = 5", "device = 5 (allowed: a name in quotes)"),
+            ("format = 5", "format = 5 (allowed: a name in quotes)"),
         ] {
             let error = read(&format!("[trace]\nfiles = ['a.csv']\n{line}"));
             let error = error.unwrap_err().to_string();

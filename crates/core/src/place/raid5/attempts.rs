@@ -159,3 +159,26 @@ impl Attempts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of its I/Os one ends as it is given up: the next way waits for any other.
+    #[test]
+    fn the_next_way_waits_until_the_last_io_has_ended() {
+        for others in 0..3 {
+            let mut attempts = Attempts::default();
+            let name = attempts.begin(0, Rows { from: 0, to: 1 }, None);
+            for _ in 0..=others {
+                attempts.more(name);
+            }
+            let gate = attempts.replace(name);
+            assert_eq!(gate.is_some(), others > 0, "{others}");
+            let gates: Vec<_> = (0..=others).map(|_| attempts.less(name).1).collect();
+            let (last, before) = gates.split_last().expect("one has ended");
+            assert_eq!(*last, gate, "{others}");
+            assert!(before.iter().all(Option::is_none), "{gates:?}");
+        }
+    }
+}

@@ -62,3 +62,64 @@ pub(super) fn credits_spent(label: &str, spent: Option<Spent>) -> Option<Warning
     );
     Some(Warning::new(WarningKind::CreditsSpent, text).of_run(label))
 }
+
+#[cfg(test)]
+mod tests {
+    use nearslot_core::io::{Command, DriveDone, Unwritten};
+    use nearslot_core::units::Instant;
+
+    use super::*;
+
+    /// A drive with these credits, if it has any.
+    struct Saved(Option<Credits>);
+
+    impl Drive for Saved {
+        fn submit(&mut self, _now: Instant, _command: &Command) {}
+
+        fn next_event(&self) -> Option<Instant> {
+            None
+        }
+
+        fn advance(&mut self, _now: Instant) -> Option<DriveDone> {
+            None
+        }
+
+        fn volatile(&self, _now: Instant, _out: &mut Vec<Unwritten>) {}
+
+        fn credits(&self) -> Option<Credits> {
+            self.0
+        }
+    }
+
+    /// What is left of the credits that are told, of drives that spent so many of a hundred taken
+    /// and have so many left.
+    fn told(drives: &[Option<(f64, f64)>]) -> Option<f64> {
+        let drive = |have: &Option<(f64, f64)>| {
+            let credits = have.map(|(spent, left)| Credits {
+                unit: "commands",
+                spent,
+                left,
+                taken: 100.0,
+                baseline: 1.0,
+            });
+            Box::new(Saved(credits)) as Box<dyn Drive>
+        };
+        let drives: Vec<Box<dyn Drive>> = drives.iter().map(drive).collect();
+        Spent::of(&drives, 1.0).map(|spent| spent.credits.left)
+    }
+
+    #[test]
+    fn of_several_drives_the_one_is_told_whose_credits_end_first() {
+        let drives = [(10.0, 100.0), (40.0, 200.0), (10.0, 70.0)];
+        let [far, first, near] = drives.map(Some);
+        assert_eq!(told(&[None, far, first, near]), Some(200.0));
+        assert_eq!(told(&[first, far]), Some(200.0));
+    }
+
+    #[test]
+    fn a_drive_that_earns_what_it_takes_hides_none_that_does_not() {
+        let (little, much) = (Some((2.0, 0.0)), Some((2.1, 50.0)));
+        assert_eq!(told(&[little, much]), Some(50.0));
+        assert_eq!(told(&[little, Some((0.0, 9.0)), None]), None);
+    }
+}
