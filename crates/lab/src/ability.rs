@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     /// A drive with these credits.
-    struct Bursts([Credits; 2]);
+    struct Bursts(Vec<Credits>);
 
     impl Drive for Bursts {
         fn submit(&mut self, _now: Instant, _command: &Command) {}
@@ -220,28 +220,40 @@ mod tests {
         fn volatile(&self, _now: Instant, _out: &mut Vec<Unwritten>) {}
 
         fn credits(&self, tell: &mut dyn FnMut(Credits)) {
-            self.0.into_iter().for_each(tell);
+            self.0.iter().copied().for_each(tell);
         }
     }
 
-    /// Credits for commands end first, but next to nothing came out of them: it lived on the others.
-    #[test]
-    fn credits_count_that_much_came_out_of() {
-        let of = |unit: &'static str, spent: f64, left: f64, taken: f64| Credits {
-            unit,
+    /// What is left of the credits that are told, of drives each of which spent so many of so many
+    /// taken, and has so many left, of each kind.
+    fn left(drives: &[&[(f64, f64, f64)]]) -> Option<f64> {
+        let credits = |&(spent, taken, left): &(f64, f64, f64)| Credits {
+            unit: "commands",
             spent,
             left,
             taken,
             baseline: 1.0,
         };
-        let in_mib = of("MiB", 10.0, 90.0, 20.0);
-        let drive = |commands: Credits| -> Vec<Box<dyn Drive>> {
-            vec![Box::new(Bursts([commands, in_mib]))]
+        let drive = |have: &&[(f64, f64, f64)]| {
+            Box::new(Bursts(have.iter().map(credits).collect())) as Box<dyn Drive>
         };
-        let few = drive(of("commands", 5.0, 5.0, 1e6));
-        assert_eq!(lived_on(&few), Some(in_mib));
-        let in_commands = of("commands", 5.0, 5.0, 10.0);
-        assert_eq!(lived_on(&drive(in_commands)), Some(in_commands));
+        let drives: Vec<Box<dyn Drive>> = drives.iter().map(drive).collect();
+        lived_on(&drives).map(|credits| credits.left)
+    }
+
+    #[test]
+    fn credits_count_that_end_first_of_those_that_much_came_out_of() {
+        let [far, first, near] = [(10.0, 100.0), (40.0, 200.0), (10.0, 70.0)]
+            .map(|(spent, left)| [(spent, 100.0, left)]);
+        assert_eq!(left(&[&[], &far, &first, &near]), Some(200.0));
+        assert_eq!(left(&[&first, &far]), Some(200.0));
+        // A drive that earns what it takes hides none that does not.
+        let (little, much) = ([(2.0, 100.0, 0.0)], [(2.1, 100.0, 50.0)]);
+        assert_eq!(left(&[&little, &much]), Some(50.0));
+        assert_eq!(left(&[&little, &[(0.0, 100.0, 9.0)], &[]]), None);
+        // Nor does one kind hide the other.
+        assert_eq!(left(&[&[(5.0, 1e6, 5.0), (10.0, 20.0, 90.0)]]), Some(90.0));
+        assert_eq!(left(&[&[(5.0, 10.0, 5.0), (10.0, 20.0, 90.0)]]), Some(5.0));
     }
 
     #[test]

@@ -541,7 +541,9 @@ mod tests {
         let told = |len: u64| {
             let mut drive = blueprint(&both, 1.0).unwrap().drive();
             run(&mut *drive, 1, &[len]);
-            drive.credits().unwrap().unit
+            let told = credits(&*drive);
+            assert_eq!([told[0].unit, told[1].unit], ["commands", "MiB"]);
+            Credits::first(told.into_iter()).unwrap().unit
         };
         // Of 5 commands and 2 MiB one and 1 MiB are taken, or one and hardly anything.
         assert_eq!([told(2_048), told(1)], ["MiB", "commands"]);
@@ -559,7 +561,7 @@ mod tests {
             fua: false,
         };
         drive.submit(Instant::ZERO, &flush);
-        assert_eq!(drive.credits().unwrap().left, 5.0);
+        assert_eq!(credits(&*drive)[0].left, 5.0);
     }
 
     #[test]
