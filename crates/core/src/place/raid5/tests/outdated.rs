@@ -96,8 +96,8 @@ fn a_write_to_a_drive_that_is_gone_fails_by_what_its_turn_finds() {
     assert_eq!(by_drive(&anew, Op::Read).len(), 5, "the rest tells it");
 }
 
-/// Two writes of one block, which the stack would keep apart: the parity of the first fails, so that it has what was there before.
-/// The second, which was to change it, computes it from the rest.
+/// Two writes of one block, which the stack would keep apart. The parity of the first fails, so that
+/// it has what was there before; the second one, which was to change it, computes it from the rest.
 #[test]
 fn a_parity_that_is_bad_by_now_is_not_changed() {
     let mut raid5 = of_study();
