@@ -194,7 +194,7 @@ impl Observer for Answers {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use nearslot_core::config::{DriveConfig, PartConfig};
     use nearslot_core::contract::{Placement, Scheduler};
     use nearslot_core::drive::catalog_text;
@@ -203,10 +203,14 @@ mod tests {
 
     use super::*;
 
-    /// A drive with these credits.
-    struct Bursts(Vec<Credits>);
+    /// A drive of which something is told.
+    #[derive(Default)]
+    pub(crate) struct Told {
+        pub(crate) credits: Vec<Credits>,
+        pub(crate) rounds: Option<u64>,
+    }
 
-    impl Drive for Bursts {
+    impl Drive for Told {
         fn submit(&mut self, _now: Instant, _command: &Command) {}
 
         fn next_event(&self) -> Option<Instant> {
@@ -219,8 +223,12 @@ mod tests {
 
         fn volatile(&self, _now: Instant, _out: &mut Vec<Unwritten>) {}
 
+        fn rounds_permille(&self) -> Option<u64> {
+            self.rounds
+        }
+
         fn credits(&self, tell: &mut dyn FnMut(Credits)) {
-            self.0.iter().copied().for_each(tell);
+            self.credits.iter().copied().for_each(tell);
         }
     }
 
@@ -235,7 +243,11 @@ mod tests {
             baseline: 1.0,
         };
         let drive = |have: &&[(f64, f64, f64)]| {
-            Box::new(Bursts(have.iter().map(credits).collect())) as Box<dyn Drive>
+            let credits = have.iter().map(credits).collect();
+            Box::new(Told {
+                credits,
+                ..Told::default()
+            }) as Box<dyn Drive>
         };
         let drives: Vec<Box<dyn Drive>> = drives.iter().map(drive).collect();
         lived_on(&drives).map(|credits| credits.left)

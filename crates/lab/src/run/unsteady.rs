@@ -50,37 +50,20 @@ fn rounds(drives: &[Box<dyn Drive>], window: Window, run: &Run) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use nearslot_core::io::{Command, DriveDone, Unwritten};
-
     use super::*;
-
-    /// A drive that came round so often, in thousandths, if it does anything in rounds.
-    struct Round(Option<u64>);
-
-    impl Drive for Round {
-        fn submit(&mut self, _now: Instant, _command: &Command) {}
-
-        fn next_event(&self) -> Option<Instant> {
-            None
-        }
-
-        fn advance(&mut self, _now: Instant) -> Option<DriveDone> {
-            None
-        }
-
-        fn volatile(&self, _now: Instant, _out: &mut Vec<Unwritten>) {}
-
-        fn rounds_permille(&self) -> Option<u64> {
-            self.0
-        }
-    }
+    use crate::ability::tests::Told;
 
     /// Of an array the drive counts that did least: others beside it may do nothing of the kind. A
     /// run that ended early would have gone on like that.
     #[test]
     fn rounds_are_those_of_the_drive_that_did_least_in_a_whole_run() {
         let of = |drives: &[Option<u64>], requests| {
-            let drive = |rounds: &Option<u64>| Box::new(Round(*rounds)) as Box<dyn Drive>;
+            let drive = |&rounds: &Option<u64>| {
+                Box::new(Told {
+                    rounds,
+                    ..Told::default()
+                }) as Box<dyn Drive>
+            };
             let drives: Vec<Box<dyn Drive>> = drives.iter().map(drive).collect();
             let window = Window {
                 requests: 4_000,

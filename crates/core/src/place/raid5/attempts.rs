@@ -7,7 +7,7 @@
 //!
 //! A way that has to wait for its turn is chosen by what is known when its request comes. Others
 //! that have the turn before may change what is bad, so it is looked at again when the first of its
-//! reads ends: no write has begun by then. A way without reads that what is bad may change is not
+//! reads ends: no write has begun by then. One without a parity reads nothing, so nothing of it is
 //! chosen before its turn ([`How::Later`]).
 //!
 //! Nothing is written in vain, as no write begins before all that its way needs is known. Each way
@@ -44,8 +44,6 @@ pub(super) struct Writes {
     pub(super) how: How,
     /// Whether nothing was bad in its rows when it was chosen.
     pub(super) was_sound: bool,
-    /// The member that is not written, as its drive is gone.
-    pub(super) skipped: Option<u64>,
     /// Whether it was chosen before its turn, and not looked at again since.
     pub(super) early: bool,
 }

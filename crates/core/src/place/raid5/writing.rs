@@ -26,8 +26,8 @@
 //! | bad, or gone | | | without parity; if it is not gone, and what is not written is good, reconstruct |
 //!
 //! That is looked up when the turn of a write comes. One that has to wait may have been planned by
-//! what was bad before: the first of its reads to end asks again, and one without parity, or without
-//! a drive that is gone, reads something first in order to ask then.
+//! what was bad before: the first of its reads to end asks again, and one without parity reads
+//! something first in order to ask then.
 //!
 //! What is written to two drives that are gone, or to one without a parity, is lost: the request
 //! fails.
@@ -192,16 +192,14 @@ impl Raid5 {
             (false, true, true) | (true, ..) => How::Bare,
         };
         let told = usize::from(how != How::Bare);
-        let away = away.count();
-        let reads_nothing = how == How::Bare || (away > 0 && pieces.len() as u64 == parity);
-        if turn.waits && (reads_nothing || away > told) {
+        if turn.waits && how == How::Bare {
             let mut members = pieces.iter().map(|piece| piece.member).chain(0..=parity);
             if let Some(member) = members.find(|member| !gone(*member)) {
                 self.write_later(turn, (member, rows), out);
                 return;
             }
         }
-        if away > told {
+        if away.count() > told {
             self.counts.lost += 1;
             out.failure = Some(Failure::Gone);
             return;
@@ -214,12 +212,11 @@ impl Raid5 {
     }
 
     /// A way to write these rows.
-    fn way(&mut self, turn: &Turn, rows: Rows, (how, skipped): (How, Option<u64>)) -> Job {
+    fn way(&mut self, turn: &Turn, rows: Rows, how: How) -> Job {
         let writes = Writes {
             extent: turn.extent,
             how,
             was_sound: self.is_sound(&turn.stripe, &rows),
-            skipped,
             early: turn.waits,
         };
         Job {
@@ -231,14 +228,13 @@ impl Raid5 {
 
     /// Chooses how to write these rows when a read of them ends, whatever that brings.
     fn write_later(&mut self, turn: &Turn, (member, rows): (u64, Rows), out: &mut Plan) {
-        let job = &self.way(turn, rows, (How::Later, None));
+        let job = &self.way(turn, rows, How::Later);
         let read = self.io(job, Op::Read, (member, rows), Role::Old);
         self.add(job, read, out);
     }
 
     /// Whether what a way goes by is not so any more.
     fn is_outdated(&self, stripe: &Stripe, rows: &Rows, writes: &Writes) -> bool {
-        let bad = |member: u64| self.is_bad(stripe, member, rows);
         let written = |member: u64| {
             let of_extent = self.geometry.pieces(stripe, &writes.extent);
             let mut pieces = of_extent.filter_map(|piece| piece.within(rows));
@@ -251,11 +247,10 @@ impl Raid5 {
                 let is_covered = written(member).is_some_and(|piece| piece.rows == *rows);
                 member != parity && !is_covered
             }
-            How::Bare | How::Later => true,
+            How::Bare | How::Later => false,
         };
-        writes.how == How::Later
-            || (0..=parity).any(|member| needs(member) && bad(member))
-            || writes.skipped.is_some_and(|member| !bad(member))
+        let lacks = |member: u64| needs(member) && self.is_bad(stripe, member, rows);
+        writes.how == How::Later || (self.bad.any() && (0..=parity).any(lacks))
     }
 
     /// A way of which the first read has ended, if it was chosen before its turn and does not hold
@@ -270,8 +265,8 @@ impl Raid5 {
         let writes = self.attempts.looked_at(attempt)?;
         let stripe = self.geometry.stripe_at(seat, done.at);
         let rows = self.attempts.attempt(attempt).rows;
-        let asks = writes.how == How::Later || self.bad.any();
-        (asks && self.is_outdated(&stripe, &rows, &writes)).then_some(Job {
+        let outdated = self.is_outdated(&stripe, &rows, &writes);
+        outdated.then_some(Job {
             stripe,
             attempt,
             gate: None,
@@ -290,9 +285,7 @@ impl Raid5 {
     /// Writes pieces and the parity of their rows.
     fn write(&mut self, turn: &Turn, pieces: &[Piece], how: How, out: &mut Plan) {
         let rows = hull(pieces);
-        let gone = |piece: &&Piece| self.seats.is_vacant(turn.stripe.seat(piece.member));
-        let skipped = pieces.iter().find(gone).map(|piece| piece.member);
-        let job = &self.way(turn, rows, (how, skipped));
+        let job = &self.way(turn, rows, how);
         let parity = match how {
             How::Bare => None,
             _ => Some(self.new_parity(job, pieces, how, out)),
