@@ -45,7 +45,9 @@ impl<L: Layout> FixedCopies<L> {
         let Underway { first, chunks, .. } = *ended;
         let alone = apart && chunks > 1;
         for chunk in first.chunk().run(chunks) {
-            if alone && self.state(chunk).spoiled >> first.copy() & 1 == 0 {
+            let state = self.state(chunk);
+            // While a request writes the chunk, no copy of what was there before is of use.
+            if alone && !state.writing && state.spoiled >> first.copy() & 1 == 0 {
                 self.propagate(CopyOf::new(chunk, first.copy()), 1, out);
                 continue;
             }

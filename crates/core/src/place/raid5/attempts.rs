@@ -17,8 +17,9 @@
 use slab::Slab;
 
 use super::geometry::Rows;
+use super::seats::Seat;
 use crate::io::Tag;
-use crate::units::Extent;
+use crate::units::{Blocks, Extent, Pba};
 
 /// Tags of gates from here on are of ways that end; those below are of turns.
 const ENDS: u64 = 1 << 32;
@@ -57,8 +58,11 @@ pub(super) struct Attempt {
     pub(super) rows: Rows,
     /// How it writes; none if it computes.
     pub(super) writes: Option<Writes>,
-    /// Whether a read has found that what it computes is bad, each block of it.
-    pub(super) is_bad: bool,
+    /// What it computes is one block, which a read has found to be bad.
+    pub(super) found_bad: Option<(Seat, Pba)>,
+    /// Whether what it computes may have been written since a read of it failed, or before it
+    /// began.
+    pub(super) renewed: bool,
     pub(super) given_up: bool,
     /// I/Os that have not ended.
     left: u32,
@@ -70,6 +74,8 @@ pub(super) struct Attempt {
 #[derive(Default)]
 pub(super) struct Attempts {
     attempts: Slab<Attempt>,
+    /// How many compute a block that was found to be bad.
+    found_bad: u32,
 }
 
 impl Attempts {
@@ -79,7 +85,8 @@ impl Attempts {
             work,
             rows,
             writes,
-            is_bad: false,
+            found_bad: None,
+            renewed: false,
             given_up: false,
             left: 0,
             awaited: false,
@@ -113,7 +120,8 @@ impl Attempts {
             ..
         } = *attempt;
         if left == 0 {
-            self.attempts.remove(name as usize);
+            let ended = self.attempts.remove(name as usize);
+            self.found_bad -= u32::from(ended.found_bad.is_some());
         }
         (work, (left == 0 && awaited).then_some(Attempts::gate(name)))
     }
@@ -123,6 +131,26 @@ impl Attempts {
         let attempt = self.attempt_mut(name);
         let writes = attempt.writes.as_mut().filter(|_| !attempt.given_up)?;
         std::mem::take(&mut writes.early).then_some(*writes)
+    }
+
+    /// The block that it computes was found to be bad.
+    pub(super) fn find_bad(&mut self, name: u32, seat: Seat, at: Pba) {
+        self.attempt_mut(name).found_bad = Some((seat, at));
+        self.found_bad += 1;
+    }
+
+    /// These blocks were written: those that compute one of them may find it good.
+    pub(super) fn renew(&mut self, seat: Seat, at: Pba, len: Blocks) {
+        if self.found_bad == 0 {
+            return;
+        }
+        let is_written = |of: &(Seat, Pba)| of.0 == seat && (at.0..at.0 + len.0).contains(&of.1.0);
+        for (_, attempt) in &mut self.attempts {
+            if attempt.found_bad.take_if(|of| is_written(of)).is_some() {
+                attempt.renewed = true;
+                self.found_bad -= 1;
+            }
+        }
     }
 
     /// It is given up while one of its I/Os ends.
@@ -155,6 +183,11 @@ impl Attempts {
             assert!(one.left > 0, "{one:?} is over");
             assert!(one.given_up || !one.awaited, "{one:?} may still succeed");
         }
+        let found = self
+            .attempts
+            .iter()
+            .filter(|(_, one)| one.found_bad.is_some());
+        assert_eq!(self.found_bad as usize, found.count());
     }
 }
 

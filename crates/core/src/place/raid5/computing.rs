@@ -5,7 +5,7 @@
 //! | a read that meets a bad block, of more than a page | each of its pages, read alone |
 //! | the same of a page or less, which the others do not tell | each of its blocks, read alone |
 //! | a read of a client's | the exclusive or of the others of its rows, which is written back, and need not be waited for |
-//! | one of these others | what was to be computed, each block read alone, if it is not known to be bad; else nothing: its request fails |
+//! | one of these others | what was to be computed, each block read alone, if it is not known to be bad, or may have been written since; else nothing: its request fails |
 //! | a read that a write needs | the same exclusive or; it is written back unless the write itself goes there |
 //! | the same, and the others of its rows do not tell it | another way to write these rows, without what is bad (`writing`) |
 //! | a write | the others of its rows, if none of them is bad; its blocks are bad from now on |
@@ -68,22 +68,26 @@ impl Raid5 {
                 self.counts.lost += 1;
                 out.failure = Some(self.fault_of(stripe, member, &rows));
             } else {
-                self.compute_for_client(stripe, (member, rows), true, out);
+                self.compute_for_client(stripe, (member, rows), false, out);
             }
         }
     }
 
-    /// Computes what a client reads, of which each block `is_bad`, or perhaps only some.
+    /// Computes what a client reads: what is known to be bad, or what a read met, perhaps in one
+    /// block of many. If that is one block alone, it was `found_bad`.
     fn compute_for_client(
         &mut self,
         stripe: &Stripe,
         (member, rows): (u64, Rows),
-        is_bad: bool,
+        found_bad: bool,
         out: &mut Plan,
     ) -> StepIndex {
         self.counts.degraded += 1;
         let job = self.job(*stripe, (member, rows), out);
-        self.attempts.attempt_mut(job.attempt).is_bad = is_bad;
+        if found_bad {
+            let (seat, at) = (stripe.seat(member), stripe.at(rows.from));
+            self.attempts.find_bad(job.attempt, seat, at);
+        }
         let data = self.geometry.data(stripe, member, rows.from);
         let found = self.compute(
             &job,
@@ -178,8 +182,8 @@ impl Raid5 {
                 Instead::Tolerated
             }
             (Role::Read, _) if is_told => {
-                let is_bad = is_bad_block && done.len == Blocks(1);
-                Instead::Step(self.compute_for_client(&stripe, of, is_bad, out))
+                let found_bad = is_bad_block && done.len == Blocks(1);
+                Instead::Step(self.compute_for_client(&stripe, of, found_bad, out))
             }
             (Role::Old | Role::Rest, Some(job)) if is_told => {
                 Instead::Step(self.compute_for_write(&job, of, role, out))
@@ -192,14 +196,16 @@ impl Raid5 {
         };
     }
 
-    /// What a job computes for a client, if that may be read where it lies in shorter pieces: of a
-    /// page or more, and with a block that cannot be read, or did not come in time.
+    /// What a job computes for a client, if that may be read where it lies: in shorter pieces, as
+    /// one of its blocks cannot be read, or did not come in time; or as it may have been written
+    /// since.
     fn can_be_read_alone(&self, job: Job) -> Option<(Job, (u64, Rows))> {
         let attempt = self.attempts.attempt(job.attempt);
         let work = self.turns.work(attempt.work);
         let member = work.computed.filter(|_| work.repair.is_none())?;
         let rows = attempt.rows;
-        let may = rows.len() > Blocks(1) && !self.is_bad(&job.stripe, member, &rows);
+        let is_anew = rows.len() > Blocks(1) || attempt.renewed;
+        let may = is_anew && !self.is_bad(&job.stripe, member, &rows);
         may.then_some((job, (member, rows)))
     }
 
@@ -223,7 +229,7 @@ impl Raid5 {
             work,
             rows,
             writes,
-            is_bad,
+            found_bad,
             ..
         } = *self.attempts.attempt(job.attempt);
         if writes.is_some() && role != Role::Write {
@@ -238,9 +244,9 @@ impl Raid5 {
             None => self.counts.lost += 1,
         }
         if let Some(member) = of.computed {
-            let (seat, at) = (job.stripe.seat(member), job.stripe.at(rows.from));
-            if is_bad && !self.is_bad(&job.stripe, member, &rows) {
-                self.mark(seat, at, rows.len(), Kind::Bad);
+            if let Some((seat, at)) = found_bad.filter(|_| !self.is_bad(&job.stripe, member, &rows))
+            {
+                self.mark(seat, at, Blocks(1), Kind::Bad);
             }
             // A drive that went had what was to be computed: that is why it is asked for here.
             let gone = self.fault_of(&job.stripe, member, &rows) == Failure::Gone;

@@ -259,6 +259,7 @@ impl Raid5 {
     fn job(&mut self, stripe: Stripe, (member, rows): (u64, Rows), out: &mut Plan) -> Job {
         let (work, gate) = self.begin(&stripe, Some(member), rows, out);
         let attempt = self.attempts.begin(work, rows, None);
+        self.attempts.attempt_mut(attempt).renewed = gate.is_some();
         Job {
             stripe,
             attempt,
@@ -508,6 +509,7 @@ impl Placement for Raid5 {
             if let (Role::Heal, Some(attempt)) = (role, of) {
                 let work = self.attempts.attempt(attempt).work;
                 self.healed(work, seat, done.len);
+                self.attempts.renew(seat, done.at, done.len);
             }
         }
         if let Some(attempt) = of {

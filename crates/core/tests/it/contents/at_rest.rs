@@ -100,14 +100,14 @@ impl Contents {
         }
     }
 
-    /// Whether a copy of a block's chunk may be missing still, or away from its home, or the map
+    /// Whether a copy of a block's chunk may be missing still, as far as is known, or away from its home, or the map
     /// may not say yet where it is, so that it is in the buffer.
     pub(super) fn may_be_buffered(&self, block: u64) -> bool {
         let unknown = self.setup().logs() || self.setup().homes() || self.torn;
         if self.setup().copies > 1 && unknown {
             return true;
         }
-        self.misses_a_copy(block)
+        self.misses_a_copy(block) || self.counts_too_few(block)
     }
 
     /// Whether a copy of something in a block's chunk is missing.

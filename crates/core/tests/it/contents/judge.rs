@@ -3,7 +3,8 @@
 //!
 //! At fixed places that is a copy, or the others of a row. A copy counts where all of its chunk is
 //! the newest and was written well, as placements know copies of chunks; of these, each block that
-//! can be read. Where chunks lie anywhere, one copy has to have all of a chunk: see `kept`.
+//! can be read. One that came too late for them to know (`late`) does not count. Where chunks lie
+//! anywhere, one copy has to have all of a chunk: see `kept`.
 
 use std::ops::Range;
 
@@ -89,11 +90,13 @@ impl Rig {
     /// Whether each block of a part of a chunk can be read in a copy at a fixed place.
     fn has_part(&self, whole: Range<u64>, mut part: Range<u64>, request: &Request) -> bool {
         let (first, chunk) = (whole.start, whole.end - whole.start);
-        let places = self.contents.places(whole);
+        let places = self.contents.places(whole.clone());
+        let late = self.contents.late(whole);
         let is_current = |(drive, at): &(DriveId, u64)| {
             let mut all = places.iter().zip(*at..);
             let all_are = all.all(|(places, at)| places.contains(&(*drive, at, true)));
-            all_are && self.stands(*drive, *at..at + chunk, request)
+            let is_late = (*at..at + chunk).any(|at| late.contains(&(*drive, at)));
+            all_are && !is_late && self.stands(*drive, *at..at + chunk, request)
         };
         let of_first = places[0].iter().map(|(drive, at, _)| (*drive, *at));
         let copies: Vec<(DriveId, u64)> = of_first.filter(is_current).collect();

@@ -36,5 +36,6 @@ mod saved;
 mod setups;
 mod spares;
 mod sums;
+mod uncounted;
 
 pub(crate) use faults::complaint;

@@ -28,6 +28,7 @@ use crate::contents::kept::Kept;
 use crate::contents::medium::Deed;
 use crate::contents::setups::Setup;
 use crate::contents::sums::{Sum, Sums};
+use crate::contents::uncounted::Uncounted;
 use crate::support::below::Below;
 
 /// What a block holds.
@@ -79,8 +80,8 @@ pub(super) struct Asked {
 
 /// A command that a drive works on.
 pub(super) struct Running {
-    command: Command,
-    origin: Origin,
+    pub(super) command: Command,
+    pub(super) origin: Origin,
     /// What it writes.
     data: Vec<Stamp>,
 }
@@ -89,6 +90,7 @@ pub(super) struct Running {
 pub(crate) struct Contents {
     setup: Setup,
     pub(super) drives: Vec<Vec<Stamp>>,
+    pub(super) uncounted: Uncounted,
     /// Of chunks that may lie anywhere.
     pub(super) kept: Kept,
     /// By place in an array with parity: its drive.
@@ -154,6 +156,7 @@ impl Contents {
             setup,
             kept: Kept::new(setup.chunk),
             drives: vec![vec![Stamp::Blank; drive_blocks as usize]; drives],
+            uncounted: Uncounted::new(drives, drive_blocks),
             seats: (0..drives - setup.spares()).collect(),
             below: vec![Below::default(); drives],
             loses: false,
@@ -395,6 +398,7 @@ impl Contents {
 
     fn part_done(&mut self, drive: DriveId, ended: Running, done: &DriveDone, deed: Option<&Deed>) {
         let at = ended.command.at.0 as usize;
+        let len = ended.command.len.0 as usize;
         if ended.command.op == Op::Write {
             self.put(drive, &ended, done, deed);
         }
@@ -402,6 +406,7 @@ impl Contents {
         let data = ended.origin.data();
         // A job has failed, and who waited for it reads all again.
         let is_again = self.is_again();
+        self.note_copies(drive, &ended, done.status);
         if !done.status.is_done() {
             return;
         }
@@ -412,7 +417,6 @@ impl Contents {
             self.kept
                 .written(of_drive, at as u64, &blocks, request.is_some());
         }
-        let len = ended.command.len.0 as usize;
         if ended.command.op == Op::Read && data.is_none() && self.setup.parity() {
             let of_drive = &self.drives[drive.index()];
             let held = |index| Self::held(of_drive, at + index, deed);

@@ -49,11 +49,13 @@ fn life(setup: &Setup, seed: u64, slip: Slip, reads: bool) -> Rig {
     rig
 }
 
-/// Lives over the whole table in which `reads` alone fail, or writes as well.
+/// Lives over the whole table in which `reads` alone fail, or writes as well. Of a fault that is
+/// planted one life of each setup has to tell: in others it may be seen in another way first.
 fn check_saved(slip: Slip, setups: &[&Setup], reads: bool) -> [u64; 2] {
     let (mut failed, mut judged, mut wrong) = (0, 0, Vec::new());
+    let lives = if slip == Slip::None { lives() } else { 1 };
     for (index, setup) in (0..).zip(setups) {
-        for life_number in 0..lives() {
+        for life_number in 0..lives {
             let seed = 1_000 * life_number + index;
             let rig = life(setup, seed, slip, reads);
             let saveable = rig.saveable.iter();

@@ -112,6 +112,90 @@ fn a_page_that_the_others_do_not_tell_is_read_block_by_block() {
     assert_eq!((more.instead, reads(&more)), (Instead::Anew, Vec::new()));
 }
 
+/// A block that was found to be bad, of which another block of the row is bad too.
+fn found_bad(raid5: &mut Raid5) -> (PlannedIo, Plan) {
+    let read = only(&asked(raid5, Op::Read, 0, 1));
+    let computed = ends(raid5, &read, FAILED);
+    assert!(matches!(computed.instead, Instead::Step(_)), "{computed:?}");
+    (read, computed)
+}
+
+/// The first of the others of its row cannot be read either.
+fn cannot_be_computed(raid5: &mut Raid5, computed: &Plan) -> Plan {
+    let other = computed.ios().find(|io| io.op == Op::Read);
+    ends(raid5, other.expect("the others tell it"), FAILED)
+}
+
+/// A block was found to be bad while a write of it was under way. That wrote it before the others
+/// of its row could be read: so it is good, and read where it lies, whatever else is bad.
+#[test]
+fn what_was_written_before_it_could_be_computed_is_not_lost() {
+    let mut raid5 = of_study();
+    let write = asked(&mut raid5, Op::Write, 0, 1);
+    let (read, computed) = found_bad(&mut raid5);
+    for io in write.ios() {
+        ends(&mut raid5, io, Status::Done);
+    }
+    let again = cannot_be_computed(&mut raid5, &computed);
+    assert_eq!((again.instead, again.failure), (Instead::Anew, None));
+    assert_eq!(reads(&again), [(read.drive, 0, 1)]);
+    assert_eq!(raid5.counts.lost_blocks, 0);
+    // It is bad all the same: nothing has to wait now, and nothing is left to try.
+    let anew = only(&again);
+    let computed = ends(&mut raid5, &anew, FAILED);
+    assert!(matches!(computed.instead, Instead::Step(_)), "{computed:?}");
+    for io in computed.ios().filter(|io| io.op == Op::Read) {
+        let nothing = ends(&mut raid5, io, FAILED);
+        assert_ne!(nothing.instead, Instead::Anew);
+    }
+    assert!(raid5.counts.lost_blocks > 0);
+}
+
+/// Two requests compute a block that both have found to be bad. The first writes it back, the
+/// second one meets a bad block of another drive: so it reads what the first has written.
+#[test]
+fn what_another_request_has_written_back_is_not_lost() {
+    for heals in [true, false] {
+        let mut raid5 = of_study();
+        let read = only(&asked(&mut raid5, Op::Read, 0, 1));
+        let (_, second) = found_bad(&mut raid5);
+        let first = ends(&mut raid5, &read, FAILED);
+        for io in first.ios().filter(|io| heals || io.op == Op::Read) {
+            ends(&mut raid5, io, Status::Done);
+        }
+        raid5.audit();
+        let again = cannot_be_computed(&mut raid5, &second);
+        let expected = if heals {
+            Instead::Anew
+        } else {
+            Instead::Nothing
+        };
+        assert_eq!((again.instead, again.failure), (expected, None));
+        let lost = if heals { 0 } else { 2 };
+        assert_eq!(raid5.counts.lost_blocks, lost);
+    }
+}
+
+/// A block that was known to be bad when it was asked for, and was written before its turn came, is
+/// not marked again.
+#[test]
+fn what_was_bad_when_it_was_asked_for_may_be_good_by_now() {
+    let mut raid5 = of_study();
+    let stripe = raid5.geometry.stripe(0);
+    raid5.mark(stripe.seat(0), Pba(0), Blocks(1), Kind::Bad);
+    let write = asked(&mut raid5, Op::Write, 0, 1);
+    let computed = asked(&mut raid5, Op::Read, 0, 1);
+    assert_eq!(reads(&computed).len(), 6, "the others tell it");
+    for io in write.ios() {
+        ends(&mut raid5, io, Status::Done);
+    }
+    let again = cannot_be_computed(&mut raid5, &computed);
+    assert_eq!(again.instead, Instead::Anew);
+    assert_eq!(reads(&again).len(), 1, "it is read where it lies");
+    let row = Rows { from: 0, to: 1 };
+    assert!(!raid5.is_bad(&stripe, 0, &row));
+}
+
 /// By drive, what of a plan is read and written there: rows from and to.
 pub(super) fn by_drive(plan: &Plan, op: Op) -> Vec<(u16, u64, u64)> {
     let ios = plan.ios().filter(|io| io.op == op);
