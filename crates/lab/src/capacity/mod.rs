@@ -531,6 +531,10 @@ fn choices(
         };
         let last = axis.values.len() as i64 - 1;
         let search = Search::new((0, last), start as i64, step, width);
+        let search = match how.find {
+            Find::Drives => search.turns(),
+            Find::Speed | Find::Rate | Find::Depth | Find::Bsu => search,
+        };
         let mut choice = Choice::new(point, axis, search);
         choice.full = full;
         choice

@@ -10,11 +10,16 @@
 //!
 //! The search supposes that what is harder never serves better. Where the settings that were tried
 //! contradict this, the boundary is the first that failed, and [`Boundaries::contradicted`] says
-//! so. O(log(range)) runs.
+//! so. Of drives in an array that cannot be supposed, as writes that meet on a wide stripe wait for
+//! each other. So where the most drives fail, a few settings between are tried ([`Search::turns`]);
+//! if one holds, the boundary is looked for behind that. O(log(range)) runs.
 
 use std::collections::BTreeMap;
 
 use super::answer::Answer;
+
+/// Parts of all settings of which one is tried at least, where the easiest may serve worse.
+const PARTS: i64 = 8;
 
 /// Which of the three.
 type Sense = fn(&Answer) -> bool;
@@ -35,6 +40,8 @@ pub(super) struct Search {
     /// Settings that are tried at a time.
     width: usize,
     tried: BTreeMap<i64, Answer>,
+    /// Whether the easiest setting may serve worse than one that is harder.
+    turns: bool,
     /// Whether it is looked for where the objective surely holds, and where it surely fails.
     seeks_surely: bool,
     seeks_possibly: bool,
@@ -83,8 +90,17 @@ impl Search {
             step,
             width,
             tried: BTreeMap::new(),
+            turns: false,
             seeks_surely: true,
             seeks_possibly: true,
+        }
+    }
+
+    /// The easiest setting may serve worse than one that is harder.
+    pub(super) fn turns(self) -> Search {
+        Search {
+            turns: true,
+            ..self
         }
     }
 
@@ -117,6 +133,9 @@ impl Search {
         if !estimate.is_empty() {
             return estimate;
         }
+        if self.turns && self.boundary(ESTIMATE).holds.is_none() {
+            return self.between().into_iter().collect();
+        }
         let mut outer = Vec::new();
         for (seeks, sense) in [(self.seeks_surely, SURELY), (self.seeks_possibly, POSSIBLY)] {
             if seeks {
@@ -130,18 +149,41 @@ impl Search {
     /// What was found; complete when there is nothing more to try.
     pub(super) fn found(&self) -> Boundaries {
         let senses = [ESTIMATE, SURELY, POSSIBLY];
+        let estimate = self.boundary(ESTIMATE);
+        let held = !self.turns || estimate.holds.is_some();
         Boundaries {
-            estimate: self.boundary(ESTIMATE),
+            estimate,
             surely: self.boundary(SURELY),
             possibly: self.boundary(POSSIBLY),
-            contradicted: senses.iter().any(|sense| self.contradicted(*sense)),
+            contradicted: self.easiest() > self.lowest
+                || held && senses.iter().any(|sense| self.contradicted(*sense)),
         }
     }
 
+    /// The easiest setting that counts: if the easiest of all fails and may serve worse than a harder
+    /// one, the first that holds.
+    fn easiest(&self) -> i64 {
+        let easiest = self.tried.get(&self.lowest);
+        let turned = self.turns && easiest.is_some_and(|answer| !answer.estimate);
+        let first = || self.tried.iter().find(|(_, answer)| answer.estimate);
+        let first = turned.then(first).flatten();
+        first.map_or(self.lowest, |(setting, _)| *setting)
+    }
+
+    /// The middle of the widest part of all settings in which none was tried, if that is wide.
+    fn between(&self) -> Option<i64> {
+        let ends = self.tried.keys().copied().chain([self.highest + 1]);
+        let parts = ends.clone().zip(ends.skip(1));
+        let (from, to) = parts.max_by_key(|(from, to)| to - from)?;
+        let is_wide = to - from > ((self.highest - self.lowest) / PARTS).max(1);
+        is_wide.then_some(from + (to - from) / 2)
+    }
+
     fn boundary(&self, sense: Sense) -> Boundary {
-        let fails = self.tried.iter().find(|(_, answer)| !sense(answer));
+        let tried = self.tried.range(self.easiest()..);
+        let fails = tried.clone().find(|(_, answer)| !sense(answer));
         let fails = fails.map(|(setting, _)| *setting);
-        let below = self.tried.range(..fails.unwrap_or(i64::MAX));
+        let below = tried.take_while(|(setting, _)| fails.is_none_or(|fails| **setting < fails));
         Boundary {
             holds: below.last().map(|(setting, _)| *setting),
             fails,
@@ -170,7 +212,7 @@ impl Search {
             Boundary {
                 holds: None,
                 fails: Some(fails),
-            } if fails > self.lowest => {
+            } if fails > self.easiest() => {
                 vec![self.lowest.max(fails.saturating_sub(self.stride(fails)))]
             }
             _ => Vec::new(),
@@ -300,6 +342,54 @@ mod tests {
             assert!(narrow(found.estimate));
             assert_eq!(narrow(found.surely), !surely);
             assert_eq!(narrow(found.possibly), !possibly);
+        }
+    }
+
+    /// The easiest fails, as does the hardest; between them a part holds that is wide enough to be
+    /// met.
+    #[test]
+    fn what_holds_between_settings_that_fail_is_found() {
+        let mut rng = Rng::stream(1, "turns");
+        let mut below = |limit: i64| rng.below(limit as u64) as i64;
+        for _ in 0..1_000 {
+            let highest = 8 + below(300);
+            let wide = highest / PARTS + 1;
+            let from = 1 + below(highest - wide);
+            let to = from + wide + below(highest - wide - from + 1) - 1;
+            let holds = |setting: i64| (from..=to).contains(&setting);
+            for turns in [true, false] {
+                let start = highest - below(from.min(highest / 2) + 1);
+                let mut search = Search::new((0, highest), start, 1, 1 + below(2) as usize);
+                search.turns = turns;
+                while let next @ [_, ..] = &search.next()[..] {
+                    for setting in next {
+                        assert!(!search.tried.contains_key(setting), "{setting} again");
+                        search.learn(*setting, answer(i64::from(!holds(*setting)), (0, 0, 0)));
+                    }
+                }
+                let found = search.found();
+                let met = search.tried.keys().any(|setting| holds(*setting));
+                assert!(met || !turns, "{from} to {to} of {highest}");
+                if met && search.tried.contains_key(&0) {
+                    assert_eq!(found.estimate.holds, turns.then_some(to));
+                    assert!(found.contradicted);
+                }
+            }
+        }
+    }
+
+    /// Where nothing holds, what may hold somewhere contradicts nothing that is told of drives.
+    #[test]
+    fn what_may_hold_is_no_contradiction_where_nothing_holds() {
+        let (fails, may_hold) = (answer(1, (0, 0, 0)), answer(1, (0, 0, 1)));
+        for turns in [true, false] {
+            let mut search = Search::new((0, 10), 5, 1, 1);
+            search.turns = turns;
+            search.learn(0, fails);
+            search.learn(5, may_hold);
+            let found = search.found();
+            assert_eq!(found.estimate.holds, None);
+            assert_eq!(found.contradicted, !turns);
         }
     }
 

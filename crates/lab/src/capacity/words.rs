@@ -29,14 +29,8 @@ pub(super) fn sentences(capacity: &Capacity, made_arrays: bool) -> (String, Vec<
     details.extend(ends(capacity));
     details.extend(failures(capacity));
     details.extend(not_steady(capacity));
-    for found in capacity.choices.iter().filter(|found| found.contradicted) {
-        details.push(format!(
-            "Under {} the {} at a setting that is harder than one at which {} failed: what is told is the first failure.",
-            name(capacity, found),
-            if capacity.objectives.len() == 1 { "objective held" } else { "objectives held" },
-            if capacity.objectives.len() == 1 { "it" } else { "one" }
-        ));
-    }
+    let turned = capacity.choices.iter().filter(|found| found.contradicted);
+    details.extend(turned.map(|found| contradicted(capacity, found)));
     let several = |found: &Reached| found.tried.iter().any(|tried| tried.at > 1.0);
     if made_arrays && capacity.choices.iter().any(several) {
         details.push(
@@ -196,6 +190,28 @@ fn nowhere(capacity: &Capacity, slo: &str) -> String {
     format!("{who}, not even {easiest}, the easiest setting{nearest}.")
 }
 
+/// Where a harder setting has served better than an easier one: which of them is told.
+fn contradicted(capacity: &Capacity, found: &Reached) -> String {
+    let who = name(capacity, found);
+    let (holds, held, it) = match capacity.objectives.len() {
+        1 => ("objective holds", "objective held", "it"),
+        _ => ("objectives hold", "objectives held", "one"),
+    };
+    let position = |value| position(capacity.find, value);
+    let held_there = |tried: &&Tried| matches!(tried.word, Outcome::SurelyHolds | Outcome::Holds);
+    let most = found.tried.first().filter(|most| !held_there(most));
+    match found.holds.zip(most) {
+        Some((fewest, most)) => format!(
+            "Under {who} the {holds} {}, but {it} fails {}: more are not always faster there, and of those between only some were tried.",
+            position(fewest),
+            position(most.at),
+        ),
+        None => format!(
+            "Under {who} the {held} at a setting that is harder than one at which {it} failed: what is told is the first failure."
+        ),
+    }
+}
+
 /// What was reached at the easiest setting where the only objective is missed by least.
 fn nearest(capacity: &Capacity) -> Option<String> {
     let [objective] = capacity.objectives.as_slice() else {
@@ -229,15 +245,19 @@ fn reach(capacity: &Capacity, found: &Reached) -> String {
         true => "no setting surely fails",
         false => "no setting that was tried surely fails",
     };
+    let nowhere = match find == Find::Drives && found.contradicted {
+        true => "surely with none that was tried",
+        false => "surely nowhere",
+    };
     let limits = match (found.surely_holds, found.surely_fails) {
         (Some(surely), Some(fails)) => format!(
             " (surely {} {surely}, surely not {} {fails})",
             to(find),
             from(find)
         ),
-        (None, Some(fails)) => format!(" (surely nowhere, surely not {} {fails})", from(find)),
+        (None, Some(fails)) => format!(" ({nowhere}, surely not {} {fails})", from(find)),
         (Some(surely), None) => format!(" (surely {} {surely}; {none})", to(find)),
-        (None, None) => format!(" (surely nowhere; {none})"),
+        (None, None) => format!(" ({nowhere}; {none})"),
     };
     let bound = if found.to_the_end() {
         ", the hardest setting there is"

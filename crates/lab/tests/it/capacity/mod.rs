@@ -6,6 +6,7 @@
 //! (Crommelin, 1932), so the rates at which a mean or a percentile meets a limit are known.
 
 mod business_units;
+mod drives;
 mod faults;
 mod filling;
 
@@ -738,31 +739,6 @@ fn more_drives_than_a_placement_has_room_for_are_not_tried() {
         let said = self::said(&capacity);
         assert!(!said.contains("is tried with at most"), "{said}");
     }
-}
-
-#[test]
-fn drives_are_found_for_a_trace_that_no_single_disk_holds() {
-    let place = |number: u64| number * 2_654_435_761 % 6_000_000_000 * 4_096;
-    let rows =
-        (0..1_000_u64).map(|number| format!("{},R,{},4096\n", number * 100_000, place(number)));
-    let (load, loaded) = table("ts_us,op,offset,size", rows);
-    let base = Scenario::over(Load::Trace(load));
-    let how = how("p95 < 10 s", Find::Drives);
-    let capacity = capacity(
-        &points(&base, &[]),
-        Some(&loaded),
-        &how,
-        &Control::default(),
-    )
-    .unwrap();
-    let choice = &capacity.choices[0];
-    assert_eq!((choice.holds, choice.hardest), (Some(2.0), 2.0));
-    assert_eq!(choice.config["drive"]["name"], "modern-20tb");
-    assert!(
-        said(&capacity).contains("none holds the trace alone"),
-        "{}",
-        said(&capacity)
-    );
 }
 
 #[test]
