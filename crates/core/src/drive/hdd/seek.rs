@@ -15,7 +15,8 @@ use crate::units::Duration;
 pub struct SeekCurve {
     /// Nanoseconds by distance; 0 at 0.
     times_ns: Arc<[u32]>,
-    /// The least of `times_ns` from a distance on: measured curves have dents.
+    /// The least of `times_ns` from a distance on: measured curves have dents. Of one that has none
+    /// it is the same table.
     reach_ns: Arc<[u32]>,
 }
 
@@ -25,23 +26,22 @@ impl SeekCurve {
     /// The points are checked by the caller: distances from 1, rising, up to the last cylinder;
     /// times from 0 to 4 seconds.
     pub(super) fn new(points: &[(u32, f64)], cylinders: u32) -> SeekCurve {
-        let mut times_ns = vec![0];
         let mut next = 0;
-        for distance in 1..cylinders {
+        let time_ns = |distance| {
+            if distance == 0 {
+                return 0;
+            }
             while points[next].0 < distance {
                 next += 1;
             }
-            times_ns.push(libm::round(interpolate(points, next, distance) * 1e6) as u32);
-        }
-        let mut reach_ns = times_ns.clone();
-        for distance in (1..reach_ns.len()).rev() {
-            let beyond = reach_ns.get(distance + 1).copied().unwrap_or(u32::MAX);
-            reach_ns[distance] = reach_ns[distance].min(beyond);
-        }
-        SeekCurve {
-            times_ns: times_ns.into(),
-            reach_ns: reach_ns.into(),
-        }
+            rounded(interpolate(points, next, distance) * 1e6)
+        };
+        let times_ns: Arc<[u32]> = (0..cylinders).map(time_ns).collect();
+        let reach_ns = match times_ns.is_sorted() {
+            true => Arc::clone(&times_ns),
+            false => reach(&times_ns),
+        };
+        SeekCurve { times_ns, reach_ns }
     }
 
     /// The least time of a movement that takes any; `None` if none does.
@@ -61,6 +61,22 @@ impl SeekCurve {
     pub fn seek_at_least(&self, distance: u32) -> Duration {
         Duration(u64::from(self.reach_ns[distance as usize]))
     }
+}
+
+/// The least time from each distance on.
+fn reach(times_ns: &[u32]) -> Arc<[u32]> {
+    let mut reach_ns: Arc<[u32]> = times_ns.into();
+    let reach = Arc::make_mut(&mut reach_ns);
+    for distance in (1..reach.len().saturating_sub(1)).rev() {
+        reach[distance] = reach[distance].min(reach[distance + 1]);
+    }
+    reach_ns
+}
+
+/// To the nearest, and halfway up, as `libm::round` does it to numbers of any size.
+fn rounded(ns: f64) -> u32 {
+    let whole = ns as u32;
+    whole + u32::from(ns - f64::from(whole) >= 0.5)
 }
 
 /// The points of a curve with one more at the last of so many cylinders, on the last line drawn on,
@@ -93,9 +109,23 @@ fn interpolate(points: &[(u32, f64)], next: usize, distance: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::Rng;
 
     fn ns(curve: &SeekCurve) -> Vec<u32> {
         curve.times_ns.to_vec()
+    }
+
+    #[test]
+    fn a_time_is_rounded_as_everywhere() {
+        let mut rng = Rng::stream(1, "round");
+        let near = |ns: f64| [ns, f64::next_up(ns), f64::next_down(ns).max(0.0)];
+        for _ in 0..10_000 {
+            let ns = rng.below(4_000_000_000) as f64;
+            for ns in [ns, ns + 0.5].into_iter().flat_map(near) {
+                assert_eq!(rounded(ns), libm::round(ns) as u32, "{ns}");
+            }
+        }
+        assert_eq!([0.0, 0.499_999_999_999_999_94, 0.5].map(rounded), [0, 0, 1]);
     }
 
     #[test]
@@ -125,6 +155,11 @@ mod tests {
             .map(|d| curve.seek_at_least(d).0 / 1_000_000)
             .collect();
         assert_eq!(reach, [0, 1, 2, 2, 4]);
+        let rising = SeekCurve::new(&[(1, 1.0), (4, 4.0)], 5);
+        assert!(
+            Arc::ptr_eq(&rising.times_ns, &rising.reach_ns),
+            "one table is enough"
+        );
     }
 
     #[test]
