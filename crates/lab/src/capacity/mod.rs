@@ -530,11 +530,10 @@ fn choices(
             Find::Drives => 1,
         };
         let last = axis.values.len() as i64 - 1;
-        let search = Search::new((0, last), start as i64, step, width);
-        let search = match how.find {
-            Find::Drives => search.turns(),
-            Find::Speed | Find::Rate | Find::Depth | Find::Bsu => search,
-        };
+        let mut search = Search::new((0, last), start as i64, step, width);
+        if how.find == Find::Drives {
+            search.may_turn();
+        }
         let mut choice = Choice::new(point, axis, search);
         choice.full = full;
         choice

@@ -11,7 +11,7 @@
 //! The search supposes that what is harder never serves better. Where the settings that were tried
 //! contradict this, the boundary is the first that failed, and [`Boundaries::contradicted`] says
 //! so. Of drives in an array that cannot be supposed, as writes that meet on a wide stripe wait for
-//! each other. So where the most drives fail, a few settings between are tried ([`Search::turns`]);
+//! each other. So where the most drives fail, a few settings between are tried ([`Search::may_turn`]);
 //! if one holds, the boundary is looked for behind that. O(log(range)) runs.
 
 use std::collections::BTreeMap;
@@ -97,11 +97,8 @@ impl Search {
     }
 
     /// The easiest setting may serve worse than one that is harder.
-    pub(super) fn turns(self) -> Search {
-        Search {
-            turns: true,
-            ..self
-        }
+    pub(super) fn may_turn(&mut self) {
+        self.turns = true;
     }
 
     /// No easier setting is surer: where the objective surely holds is not looked for.

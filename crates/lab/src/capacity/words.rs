@@ -29,8 +29,8 @@ pub(super) fn sentences(capacity: &Capacity, made_arrays: bool) -> (String, Vec<
     details.extend(ends(capacity));
     details.extend(failures(capacity));
     details.extend(not_steady(capacity));
-    let turned = capacity.choices.iter().filter(|found| found.contradicted);
-    details.extend(turned.map(|found| contradicted(capacity, found)));
+    let choices = capacity.choices.iter().filter(|found| found.contradicted);
+    details.extend(choices.map(|found| contradicted(capacity, found)));
     let several = |found: &Reached| found.tried.iter().any(|tried| tried.at > 1.0);
     if made_arrays && capacity.choices.iter().any(several) {
         details.push(

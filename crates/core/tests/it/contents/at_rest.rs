@@ -1,5 +1,7 @@
 //! What drives hold when nothing is left to do, and what copies they still miss.
 
+use std::ops::Range;
+
 use nearslot_core::ids::DriveId;
 
 use crate::contents::model::{Contents, NEVER, Stamp};
@@ -100,8 +102,8 @@ impl Contents {
         }
     }
 
-    /// Whether a copy of a block's chunk may be missing still, as far as is known, or away from its home, or the map
-    /// may not say yet where it is, so that it is in the buffer.
+    /// Whether a copy of a block's chunk may be missing still, as far as is known, or away from its
+    /// home, or the map may not say yet where it is, so that it is in the buffer.
     pub(super) fn may_be_buffered(&self, block: u64) -> bool {
         let unknown = self.setup().logs() || self.setup().homes() || self.torn;
         if self.setup().copies > 1 && unknown {
@@ -110,11 +112,17 @@ impl Contents {
         self.misses_a_copy(block) || self.counts_too_few(block)
     }
 
-    /// Whether a copy of something in a block's chunk is missing.
-    pub(super) fn misses_a_copy(&self, block: u64) -> bool {
+    /// The blocks of the chunk that a block is in.
+    pub(super) fn chunk_of(&self, block: u64) -> Range<u64> {
         let size = self.setup().chunk;
         let first = block / size * size;
-        (first..first + size).any(|block| self.is_in_too_few_places(self.buffer[block as usize]))
+        first..first + size
+    }
+
+    /// Whether a copy of something in a block's chunk is missing.
+    pub(super) fn misses_a_copy(&self, block: u64) -> bool {
+        self.chunk_of(block)
+            .any(|block| self.is_in_too_few_places(self.buffer[block as usize]))
     }
 
     /// Whether so few places hold this that a copy of it is missing.

@@ -90,8 +90,8 @@ impl Rig {
     /// Whether each block of a part of a chunk can be read in a copy at a fixed place.
     fn has_part(&self, whole: Range<u64>, mut part: Range<u64>, request: &Request) -> bool {
         let (first, chunk) = (whole.start, whole.end - whole.start);
-        let places = self.contents.places(whole.clone());
-        let late = self.contents.late(whole);
+        let places = self.contents.places(whole);
+        let late = self.contents.late(&places);
         let is_current = |(drive, at): &(DriveId, u64)| {
             let mut all = places.iter().zip(*at..);
             let all_are = all.all(|(places, at)| places.contains(&(*drive, at, true)));

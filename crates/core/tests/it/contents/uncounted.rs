@@ -13,6 +13,9 @@ use nearslot_core::op::{Op, Status};
 
 use crate::contents::model::{Contents, Running};
 
+/// By block of a chunk: where drives hold a version of it, and whether that may be read.
+type Places = [Vec<(DriveId, u64, bool)>];
+
 /// What is known of the last write of a block.
 #[derive(Clone, Copy)]
 struct Last {
@@ -73,19 +76,18 @@ impl Contents {
         }
     }
 
-    /// Where blocks of this chunk lie that were written, and how.
-    fn last_writes(&self, chunk: Range<u64>) -> Vec<((DriveId, u64), Last)> {
-        let places = self.places(chunk).into_iter().flatten();
-        let last = places.filter_map(|(drive, at, _)| {
-            let last = self.uncounted.0[drive.index()][at as usize]?;
-            Some(((drive, at), last))
+    /// How what lies at the places of a chunk's blocks was written, if it was.
+    fn last_writes(&self, places: &Places) -> Vec<((DriveId, u64), Last)> {
+        let last = places.iter().flatten().filter_map(|(drive, at, _)| {
+            let last = self.uncounted.0[drive.index()][*at as usize]?;
+            Some(((*drive, *at), last))
         });
         last.collect()
     }
 
-    /// Where blocks of a chunk lie that were written too late for that to be known.
-    pub(super) fn late(&self, chunk: Range<u64>) -> Vec<(DriveId, u64)> {
-        let writes = self.last_writes(chunk);
+    /// Of the places of a chunk's blocks, those that were written too late for that to be known.
+    pub(super) fn late(&self, places: &Places) -> Vec<(DriveId, u64)> {
+        let writes = self.last_writes(places);
         let asked = writes.iter().filter(|(_, last)| last.awaited);
         let newest = asked.map(|(_, last)| last.step).max();
         let is_late =
@@ -96,9 +98,7 @@ impl Contents {
 
     /// Whether a copy of a block's chunk may be missing as far as is known, though it is there.
     pub(super) fn counts_too_few(&self, block: u64) -> bool {
-        let size = self.setup().chunk;
-        let first = block / size * size;
-        let writes = self.last_writes(first..first + size);
+        let writes = self.last_writes(&self.places(self.chunk_of(block)));
         writes.iter().any(|(_, last)| last.failed)
     }
 }

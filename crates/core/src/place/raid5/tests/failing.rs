@@ -43,9 +43,13 @@ fn reads(plan: &Plan) -> Vec<(DriveId, u64, u64)> {
     told.collect()
 }
 
-fn only(plan: &Plan) -> PlannedIo {
-    assert_eq!(plan.ios().count(), 1);
-    *plan.ios().next().expect("there is one")
+/// The only I/O of a plan.
+pub(super) fn only(plan: &Plan) -> PlannedIo {
+    let ios: Vec<PlannedIo> = plan.ios().copied().collect();
+    let [io] = ios[..] else {
+        panic!("one is enough: {ios:?}");
+    };
+    io
 }
 
 /// A bad block is looked for alone: among the pages of a longer read, and among the blocks of a

@@ -1,6 +1,6 @@
 //! Writes that wait for their stripe, while others change what is bad there.
 
-use super::failing::{FAILED, asked, by_drive, ends};
+use super::failing::{FAILED, asked, by_drive, ends, only};
 use super::*;
 use crate::plan::{Instead, Target};
 
@@ -34,15 +34,6 @@ fn healing(member: u64) -> Scene {
 
 fn drive(scene: &Scene, member: u64) -> u16 {
     scene.raid5.drive(&scene.stripe, member).0
-}
-
-/// The only I/O of a plan.
-fn only(plan: &Plan) -> PlannedIo {
-    let ios: Vec<PlannedIo> = plan.ios().copied().collect();
-    let [io] = ios[..] else {
-        panic!("one is enough: {ios:?}");
-    };
-    io
 }
 
 /// While it waits neither the parity nor another block can be had; when it may begin the parity is
