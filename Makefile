@@ -11,8 +11,12 @@ SHELL := /bin/bash
 CARGO ?= cargo
 PYTHON ?= python3
 VENV := .venv
-APT := apt-get install -y --no-install-recommends
-BROWSER := /usr/bin/chromium
+# What the page is built and tested with, once it is there.
+PAGES := web/node_modules/.package-lock.json
+# Several at once wait for each other.
+APT := flock Makefile bash -c 'apt-get update && apt-get install -y --no-install-recommends "$$@"' apt-get
+# It draws no windows, so it is less to fetch; a Chromium that is there will do.
+BROWSER := $(firstword $(wildcard /usr/bin/chromium-headless-shell /usr/bin/chromium) /usr/bin/chromium-headless-shell)
 # The page's tools need 20.19.
 NODE_IS_NEW_ENOUGH := const [major, minor] = process.versions.node.split(".").map(Number); process.exit(major * 100 + minor >= 2019 ? 0 : 1)
 # What users build. Tests take `dev` for all there is: a release takes longer to compile than they take to run.
@@ -53,19 +57,31 @@ check: fmt lint unit ## Format, lint, rules of the house, unit tests: under two 
 fmt: rust
 	git ls-files '*.rs' | xargs rustfmt --edition 2024 --check
 
-lint: rust
-	$(CARGO) clippy --package nearslot --no-default-features --locked -q -- -D warnings
+lint: plain linted
+
+# The command as `make demo` builds it, in a folder of its own: so it can be linted while tests run.
+plain: rust
+	$(CARGO) clippy --package nearslot --no-default-features --locked -q --target-dir $${CARGO_TARGET_DIR:-target}/plain -- -D warnings
+
+linted: rust
 	$(LINTED) $(CARGO) test --workspace --lib --bins --tests --benches --no-run --locked -q
 
 unit: rust
 	$(LINTED) $(CARGO) test --workspace --lib --locked -q
 	$(LINTED) $(CARGO) test --workspace --test it tidy:: --locked -q
 
-test: fmt lint peers ## Everything that CI runs
-	$(LINTED) $(CARGO) test --workspace --locked
+# Compiling keeps both cores busy whatever is fetched meanwhile; what tests wait for leaves a core free now and then.
+test: ## Everything that CI runs
+	$(MAKE) --no-print-directory -j3 fmt linted fetched
+	$(MAKE) --no-print-directory -j2 plain tested
 	$(MAKE) --no-print-directory web
 	$(MAKE) --no-print-directory python
 	$(LINTED) $(MAKE) --no-print-directory examples PROFILE=dev DEMO=target/debug/nearslot
+
+tested: rust
+	$(LINTED) $(CARGO) test --workspace --locked
+
+fetched: peers $(BROWSER) $(VENV)/bin/pip $(PAGES)
 
 examples: demo
 	test -s out/report.html
@@ -81,7 +97,7 @@ soak: rust clusters cuts ## A power cut at every event, ROUNDS (25, a million re
 	NEARSLOT_SCENARIOS=$(COUNT) NEARSLOT_SCENARIO_SEED=$(SEED) \
 		$(CARGO) test --workspace --locked --profile soak --test it scenarios::random -- --nocapture
 	NEARSLOT_SPC1_REQUESTS=8000000 $(CARGO) test --workspace --locked --profile soak --test it spc1::
-	NEARSLOT_AUDIT_EVERY=1 NEARSLOT_LIVES=12 NEARSLOT_INSTANTS=12 NEARSLOT_DRAWS=$(COUNT) NEARSLOT_DRAW=$(SEED) $(CARGO) test --package nearslot-core --locked --profile soak --test it contents::
+	NEARSLOT_AUDIT_EVERY=1 NEARSLOT_LIVES=12 NEARSLOT_INSTANTS=12 NEARSLOT_CASES=$(COUNT) NEARSLOT_DRAWS=$(COUNT) NEARSLOT_DRAW=$(SEED) $(CARGO) test --package nearslot-core --locked --profile soak --test it contents::
 	NEARSLOT_LIVES=200 $(CARGO) test --workspace --locked --profile soak --lib filesystem::
 	NEARSLOT_RANGE_WRITES=8000 $(CARGO) test --workspace --locked --profile soak --test it ranges::
 
@@ -97,8 +113,11 @@ cuts: rust ## A power cut at every event of all worlds of the crash tests, ROUND
 fuzz: rust ## Ten seconds of random bytes into the trace readers (also part of `make test`)
 	$(LINTED) $(CARGO) test --workspace --test it --locked -q fuzz_readers::
 
-web: node $(BROWSER) ## The page: types, unit tests, reproducible build, browser test
-	cd web && npm ci --no-audit --no-fund && $(LINTED) npm test
+web: $(PAGES) $(BROWSER) ## The page: types, unit tests, reproducible build, browser test
+	cd web && $(LINTED) npm test
+
+$(PAGES): web/package-lock.json | node
+	cd web && npm ci --no-audit --no-fund
 
 python: $(VENV)/installed ## The Python package: build, install, lint, tests
 	$(VENV)/bin/ruff format --check python crates/python
@@ -116,7 +135,7 @@ clusters: $(VENV)/installed ## Sweeps on clusters of Ray and Dask, whose workers
 	$(VENV)/bin/pytest -q -m clusters python/tests
 
 $(VENV)/bin/pip:
-	$(PYTHON) -m venv $(VENV) || { apt-get update && $(APT) python3-venv && $(PYTHON) -m venv $(VENV); }
+	$(PYTHON) -m venv $(VENV) || { $(APT) python3-venv && $(PYTHON) -m venv $(VENV); }
 
 $(VENV)/installed: rust pyproject.toml $(shell git ls-files crates python Cargo.lock) | $(VENV)/bin/pip
 	$(LINTED) MATURIN_PEP517_ARGS=--profile=dev $(VENV)/bin/pip install --quiet --disable-pip-version-check '.[test]'
@@ -134,17 +153,17 @@ clean: ## Remove what was built
 
 # --- what a fresh machine lacks ---
 
-.PHONY: rust node peers examples
+.PHONY: rust node peers plain linted tested fetched examples
 rust:
 	@command -v $(CARGO) >/dev/null || { echo "Rust 1.90 or newer is needed: https://rustup.rs"; exit 1; }
 
 node:
-	@command -v npm >/dev/null || { apt-get update && $(APT) nodejs npm; }
+	@command -v npm >/dev/null || $(APT) nodejs npm
 	@node -e '$(NODE_IS_NEW_ENOUGH)' || npm install --global --no-audit --no-fund node@22
 
 # Programs of others that tests drive for real.
 peers:
-	@command -v blkparse >/dev/null && command -v fio >/dev/null || { apt-get update && $(APT) blktrace fio; }
+	@command -v blkparse >/dev/null && command -v fio >/dev/null || $(APT) blktrace fio
 
 $(BROWSER):
-	apt-get update && $(APT) chromium fonts-dejavu-core
+	$(APT) chromium-headless-shell fonts-dejavu-core || $(APT) chromium fonts-dejavu-core

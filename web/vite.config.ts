@@ -55,6 +55,8 @@ export default defineConfig({
   },
   test: {
     testTimeout: 60_000,
+    // One browser leaves a third of two cores idle.
+    maxWorkers: "100%",
     projects: [
       { extends: true, test: { name: "unit", include: ["src/**/*.test.ts"] } },
       { extends: true, test: { name: "browser", include: ["tests/*.spec.ts"], globalSetup: "tests/reports.ts" } },

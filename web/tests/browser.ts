@@ -11,7 +11,9 @@ import { afterAll, beforeAll } from "vitest";
 import { note } from "./labels";
 import { root } from "./reports";
 
-const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+// The first draws no windows, and tests take a fifth less time with it.
+const BROWSERS = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
+const executablePath = process.env["CHROMIUM"] ?? BROWSERS.find(existsSync);
 const FLAGS = [
   "--headless",
   "--no-sandbox",
@@ -33,8 +35,9 @@ let shown: Page;
 /** Has the tests of a file in one page of one browser: a page of its own for each test takes twice as long. */
 export function inBrowser(): void {
   beforeAll(async () => {
-    if (!existsSync(executablePath)) {
-      throw new Error(`there is no browser at ${executablePath}: install Chromium, or set CHROMIUM to its path`);
+    if (executablePath === undefined || !existsSync(executablePath)) {
+      const looked = executablePath ?? BROWSERS.join(" or ");
+      throw new Error(`there is no browser at ${looked}: install Chromium, or set CHROMIUM to its path`);
     }
     browser = await chromium.launch({ executablePath, args: FLAGS });
     shown = await browser.newPage();

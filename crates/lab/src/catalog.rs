@@ -1,6 +1,8 @@
 //! The drives of the catalog by their size: which disks are of today, and which disks and flash
 //! drives are large enough for a load.
 
+use std::sync::LazyLock;
+
 use nearslot_core::drive::{self, CATALOG, Entry};
 use nearslot_core::units::Blocks;
 
@@ -8,44 +10,54 @@ use nearslot_core::units::Blocks;
 pub const TODAY_SINCE: u32 = 2005;
 
 /// A disk of the catalog, or another drive of it.
+#[derive(Clone, Copy)]
 pub(crate) struct Disk {
     pub(crate) name: &'static str,
     pub(crate) capacity: Blocks,
     pub(crate) year: Option<u32>,
 }
 
-/// The disks of the catalog, smallest first.
-pub(crate) fn disks() -> Vec<Disk> {
-    drives(Entry::is_disk)
-}
-
-/// Such drives of the catalog, smallest first.
-fn drives(are: fn(&Entry) -> bool) -> Vec<Disk> {
-    let disk = |entry: &Entry| {
+/// All drives of the catalog, smallest first. They are read once: that takes longer than a short
+/// run.
+static ALL: LazyLock<Vec<(&Entry, Disk)>> = LazyLock::new(|| {
+    let known = |entry: &'static Entry| {
         let (blueprint, _) = drive::read(entry.name, entry.text, &[]).ok()?;
-        are(entry).then(|| Disk {
+        let disk = Disk {
             name: entry.name,
             capacity: blueprint.capacity(),
             year: entry.year(),
-        })
+        };
+        Some((entry, disk))
     };
-    let mut disks: Vec<Disk> = CATALOG.iter().filter_map(disk).collect();
-    disks.sort_by_key(|disk| disk.capacity);
-    disks
+    let mut all: Vec<_> = CATALOG.iter().filter_map(known).collect();
+    all.sort_by_key(|(_, disk)| disk.capacity);
+    all
+});
+
+static DISKS: LazyLock<Vec<Disk>> = LazyLock::new(|| of_all(Entry::is_disk));
+static FLASH: LazyLock<Vec<Disk>> = LazyLock::new(|| of_all(Entry::is_flash));
+
+fn of_all(are: fn(&Entry) -> bool) -> Vec<Disk> {
+    let all = ALL.iter().filter(|(entry, _)| are(entry));
+    all.map(|(_, disk)| *disk).collect()
+}
+
+/// The disks of the catalog, smallest first.
+pub(crate) fn disks() -> &'static [Disk] {
+    &DISKS
 }
 
 /// The disks of today, smallest first. The catalog has some; a test holds it to that.
 pub(crate) fn of_today() -> Vec<Disk> {
-    let mut disks = disks();
-    disks.retain(|disk| disk.year.is_some_and(|year| year >= TODAY_SINCE));
-    disks
+    let is_of_today = |disk: &&Disk| disk.year.is_some_and(|year| year >= TODAY_SINCE);
+    disks().iter().filter(is_of_today).copied().collect()
 }
 
 /// Those that have so many blocks, in their order, but for those that stand for the drive of one
 /// study and tell no year.
-fn large(drives: Vec<Disk>, blocks: Blocks) -> Vec<&'static str> {
-    let proposed = |disk: &Disk| disk.year.is_some() && disk.capacity >= blocks;
-    let large = drives.into_iter().filter(proposed);
+fn large(drives: &[Disk], blocks: Blocks) -> Vec<&'static str> {
+    let proposed = |disk: &&Disk| disk.year.is_some() && disk.capacity >= blocks;
+    let large = drives.iter().filter(proposed);
     large.map(|disk| disk.name).collect()
 }
 
@@ -57,7 +69,7 @@ pub(crate) fn names(blocks: Blocks) -> Vec<&'static str> {
 /// The drives of the catalog that have so many blocks, each kind for itself, in words for a
 /// message.
 pub(crate) fn large_enough(blocks: Blocks) -> String {
-    let flash = large(drives(Entry::is_flash), blocks);
+    let flash = large(&FLASH, blocks);
     let kinds = [("the disks", names(blocks)), ("the flash drives", flash)];
     let found = kinds.iter().filter(|(_, names)| !names.is_empty());
     let told = found.map(|(kind, names)| format!("{kind} {}", names.join(", ")));

@@ -44,6 +44,8 @@ fn a_recorded_schedule_becomes_a_drive_that_runs() {
     assert!(output.status.success(), "{}", told(&output));
     let found: Value = serde_json::from_str(&given(&output)).expect("JSON");
     assert_eq!(found["fit"]["verdict"], "good");
+    assert_eq!(found["version"], env!("CARGO_PKG_VERSION"));
+    assert!(found["build"].is_string(), "{found}");
     assert!(found["fit"]["demerit_share"].as_f64().expect("a share") < 0.05);
     let shown = nearslot(&["show", &own]);
     assert!(given(&shown).contains("[calibration]"), "{}", told(&shown));

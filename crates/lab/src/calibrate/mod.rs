@@ -44,6 +44,7 @@ pub use fit::{Fit, Order, Verdict, judge_disk};
 pub use samples::{Sample, Samples, fitted};
 
 use crate::number::counted;
+use crate::program;
 use samples::Split;
 
 /// Which kind of drive is made.
@@ -161,6 +162,11 @@ pub enum CalibrateError {
 /// A calibrated drive.
 #[derive(Clone, Debug, Serialize)]
 pub struct Calibration {
+    /// Version of nearslot.
+    pub version: String,
+    /// The build of nearslot: the commit that it was compiled from, `-changed` behind it if the
+    /// source differed, or `unknown`.
+    pub build: String,
     /// What kind.
     pub target: Target,
     /// What the samples come from.
@@ -405,6 +411,8 @@ fn made(
     drive: String,
 ) -> Calibration {
     Calibration {
+        version: program::VERSION.to_owned(),
+        build: program::build().to_owned(),
         target: how.target,
         input: how.input.clone(),
         requests: samples.all.len() as u64,

@@ -53,6 +53,8 @@ pub use timeline::Timeline;
 
 use folder::Folder;
 
+use crate::program;
+
 /// How few rows decide nothing: a file with fewer does not pass.
 pub const ROWS_MIN: u64 = 100;
 /// How far a row of at most [`SHORT_BLOCKS`] may be off, in microseconds.
@@ -161,6 +163,11 @@ impl ValidateError {
 /// Everything that was compared.
 #[derive(Clone, Debug, Serialize)]
 pub struct Validation {
+    /// Version of nearslot.
+    pub version: String,
+    /// The build of nearslot: the commit that it was compiled from, `-changed` behind it if the
+    /// source differed, or `unknown`.
+    pub build: String,
     /// The drive's model.
     pub drive: String,
     /// The folder.
@@ -288,6 +295,8 @@ pub fn disksim(dir: &Path) -> Result<Validation, ValidateError> {
     measured::compare(&folder, &mut checks)?;
     let Checks { checks, absent } = checks;
     Ok(Validation {
+        version: program::VERSION.to_owned(),
+        build: program::build().to_owned(),
         pass: !checks.is_empty() && checks.iter().all(|check| check.pass),
         unknown: folder.unknown_tables(&rows::file_names().collect::<Vec<_>>())?,
         drive: folder.model,

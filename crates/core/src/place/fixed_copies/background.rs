@@ -65,6 +65,8 @@ impl<L: Layout> FixedCopies<L> {
         let spoiled = before.spoiled & bit != 0;
         let cached = self.cached_of(bit);
         let left = self.left(chunk, self.all);
+        // A read under way may bring what the current copy has: then no other one may be taken.
+        let is_open = before.candidates != 0 && !self.is_read(chunk);
         let state = self.change(chunk, |state| {
             state.flying &= !bit;
             state.spoiled &= !bit;
@@ -81,22 +83,16 @@ impl<L: Layout> FixedCopies<L> {
             }
             if !done {
                 state.distrust(bit, left);
-                state.take_candidate(left);
+                if is_open {
+                    state.take_candidate(left);
+                }
             }
         });
         if !done {
             self.strike(chunk, bit);
         }
-        // A write that is done waits as long as a copy comes: one that cannot be written does not,
-        // nor one on a drive that is gone. One that has not begun waits until none is being
-        // written.
-        let flies = state.flying & left != 0;
-        let comes = flies || spoiled && left & bit != 0;
-        let goes_on = |key: &u32| match self.writes[*key as usize].begun {
-            true => !comes || self.has_enough(&state),
-            false => !flies,
-        };
-        let waits = before.waiter.is_some_and(|key| !goes_on(&key));
+        let again = spoiled && state.stale(left & bit) != 0;
+        let waits = (before.waiter).is_some_and(|key| self.waits_on(key, &state, again));
         if let Some(key) = before.waiter.filter(|_| !waits) {
             self.change(chunk, |state| state.waiter = None);
             self.chunks_ready(key as usize, 1, out);
@@ -104,11 +100,11 @@ impl<L: Layout> FixedCopies<L> {
         // Nothing was written, as the copy that was to be taken could not be read: another one is,
         // or that is tried again.
         if !done && before.candidates != 0 && !state.writing {
-            self.delay(chunk, self.all & !(state.current | state.flying), out);
+            self.delay(chunk, self.all, out);
         }
-        // A copy that could not be written stays stale.
+        // A copy that could not be written stays stale, unless it is the candidate that was taken.
         if spoiled && !state.writing {
-            match waits {
+            match waits && self.state(chunk).stale(bit) != 0 {
                 true => self.propagate(CopyOf::new(chunk, copy), 1, out),
                 false => self.delay(chunk, bit, out),
             }
@@ -118,6 +114,17 @@ impl<L: Layout> FixedCopies<L> {
         }
         self.forget_buffer(chunk);
         self.trust_again(chunk, out);
+    }
+
+    /// Whether a write still waits for copies of a chunk. If it is done, it does as long as a copy
+    /// comes, perhaps as one is written `again`: none does that cannot be written, or whose drive
+    /// is gone. If it has not begun, it waits until none is being written.
+    fn waits_on(&self, key: u32, state: &Unsettled, again: bool) -> bool {
+        let flies = state.flying & self.left(state.chunk, self.all) != 0;
+        match self.writes[key as usize].begun {
+            true => (flies || again) && !self.has_enough(state),
+            false => flies,
+        }
     }
 
     /// A copy could not be written: it is tried again, so often.
@@ -140,9 +147,9 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    /// These copies are to be written in spare time.
+    /// Those of these copies that are stale are to be written in spare time.
     pub(super) fn delay(&mut self, chunk: Chunk, copies: Copies, out: &mut Plan) {
-        for copy in members(copies) {
+        for copy in members(self.state(chunk).stale(copies)) {
             let of = CopyOf::new(chunk, copy);
             let (drive, _) = self.layout.place(of);
             if self.gone.has(drive) {
@@ -160,7 +167,7 @@ impl<L: Layout> FixedCopies<L> {
     pub(super) fn is_due(&self, of: CopyOf) -> bool {
         let state = self.state(of.chunk());
         let has_source = !state.unbuffered || self.left(of.chunk(), state.current) != 0;
-        !state.writing && has_source && (state.current | state.flying) >> of.copy() & 1 == 0
+        !state.writing && has_source && state.stale(1 << of.copy()) != 0
     }
 
     /// Writes one copy of chunks whose data are in the same place.

@@ -373,14 +373,15 @@ impl<L: Layout> FixedCopies<L> {
     fn make_safe(&mut self, one: Covered, until: u64) {
         let Covered { chunk, copies } = one;
         let mut settled = 0;
-        for copy in members(self.all) {
+        // The drives of all that are left have done it, also of copies that were not current then.
+        for copy in members(copies | self.left(chunk, self.all)) {
             let caches = self.caches.as_mut().expect("there are some");
             if caches.settle(CopyOf::new(chunk, copy), until) {
                 settled |= 1 << copy;
             }
         }
         self.change(chunk, |state| {
-            state.cached &= !(settled & copies);
+            state.cached &= !settled;
             // If newer data are on a medium, these count.
             state.safe = copies;
         });

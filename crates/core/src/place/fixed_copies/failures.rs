@@ -131,7 +131,7 @@ impl<L: Layout> FixedCopies<L> {
                 0 => bit,
                 _ => self.all,
             };
-            self.delay(chunk, stale & !(state.current | state.flying), out);
+            self.delay(chunk, stale, out);
         }
         state.current & !bit
     }

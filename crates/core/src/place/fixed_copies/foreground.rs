@@ -229,7 +229,7 @@ impl<L: Layout> FixedCopies<L> {
                 true => self.note_forced(chunk, done),
                 false => self.note_cached(chunk, done, out),
             }
-            let stale = self.all & !state.current & !state.flying;
+            let stale = state.stale(self.all);
             let comes = self.left(chunk, stale | state.flying) != 0;
             match short && done != 0 && comes && !self.has_enough(&state) {
                 true => self.await_copies(chunk, key, stale, out),

@@ -185,12 +185,12 @@ impl<L: Layout> FixedCopies<L> {
             return;
         }
         let cached = self.still_cached(chunk, again);
-        let state = self.change(chunk, |state| {
+        self.change(chunk, |state| {
             state.current |= again;
             state.suspect &= !again;
             state.cached |= cached;
         });
-        self.delay(chunk, self.all & !(state.current | state.flying), out);
+        self.delay(chunk, self.all, out);
     }
 
     /// A power cut has left several copies of which any will do: one whose drive is not gone does,
@@ -204,7 +204,7 @@ impl<L: Layout> FixedCopies<L> {
         let left = self.left(chunk, self.all);
         let state = self.change(chunk, |state| state.fail(gone, left));
         if !state.writing {
-            self.delay(chunk, self.all & !(state.current | state.flying), out);
+            self.delay(chunk, self.all, out);
         }
     }
 }

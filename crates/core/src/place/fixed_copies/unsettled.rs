@@ -98,6 +98,11 @@ impl Unsettled {
         self.current == all && open == 0 && !self.writing
     }
 
+    /// Of these copies, those that are neither current nor on their way to be.
+    pub(super) fn stale(&self, copies: Copies) -> Copies {
+        copies & !(self.current | self.flying)
+    }
+
     /// These copies could not be written as a whole, or not be read: they are not current, nor
     /// safe, if there are others that may be, on drives that are `left`.
     pub(super) fn fail(&mut self, failed: Copies, left: Copies) {

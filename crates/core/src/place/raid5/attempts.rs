@@ -14,6 +14,8 @@
 //! that is given up leaves one more block that is known to be bad, or gone, and that the next one
 //! does without: so they come to an end. O(1).
 
+use std::collections::BTreeMap;
+
 use slab::Slab;
 
 use super::geometry::Rows;
@@ -171,10 +173,13 @@ impl Attempts {
         Tag(ENDS + u64::from(name))
     }
 
-    /// I/Os of a turn that have not ended.
-    pub(super) fn left(&self, work: u32) -> u32 {
-        let of_work = self.attempts.iter().filter(|(_, one)| one.work == work);
-        of_work.map(|(_, one)| one.left).sum()
+    /// I/Os of each turn that have not ended.
+    pub(super) fn left(&self) -> BTreeMap<u32, u32> {
+        let mut left = BTreeMap::new();
+        for (_, one) in &self.attempts {
+            *left.entry(one.work).or_default() += one.left;
+        }
+        left
     }
 
     /// Panics on a contradiction.

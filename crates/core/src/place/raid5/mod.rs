@@ -568,7 +568,7 @@ impl Placement for Raid5 {
         assert_eq!(table.len(), entries, "entries that nobody knows of");
         self.doubtful.audit();
         self.attempts.audit();
-        self.turns.audit(|work| self.attempts.left(work));
+        self.turns.audit(&self.attempts.left());
         self.audit_repairs();
     }
 }

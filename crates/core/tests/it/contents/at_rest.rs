@@ -127,13 +127,20 @@ impl Contents {
 
     /// Whether so few places hold this that a copy of it is missing.
     pub(crate) fn is_in_too_few_places(&self, stamp: Stamp) -> bool {
+        let copies = self.setup().copies;
+        if self.last_places.count(stamp, &self.drives) >= copies {
+            return false;
+        }
         let count = |drive: &Vec<Stamp>| drive.iter().filter(|held| **held == stamp).count();
-        let counts = self.drives.iter().map(count);
         // Where a chunk moves, it stays where it was until that is written over.
         let written: usize = match self.setup().spread() {
-            true => counts.map(|count| count.min(1)).sum(),
-            false => counts.sum(),
+            true => self
+                .drives
+                .iter()
+                .filter(|one| one.contains(&stamp))
+                .count(),
+            false => self.drives.iter().map(count).sum(),
         };
-        written < self.setup().copies
+        written < copies
     }
 }

@@ -11,6 +11,7 @@ use nearslot_core::sched;
 
 use crate::contents::failing::{Slip, life};
 use crate::contents::load;
+use crate::contents::parity::lives;
 use crate::contents::random::named;
 use crate::contents::rig::Rig;
 use crate::contents::setups::{BUFFERED, DRIVES, Setup};
@@ -53,7 +54,7 @@ fn what_is_read_is_what_was_written_wherever_it_is() {
     for (number, setup) in BUFFERED.iter().enumerate() {
         for kind in DRIVES {
             let spec = scheds.next().expect("it goes round");
-            for seed in 0..3 {
+            for seed in lives(number as u64) {
                 named(setup, kind, spec.name, || {
                     let rig = live(setup, kind, spec.name, 100 * seed + number as u64);
                     lent += rig.contents.lent;

@@ -22,7 +22,7 @@ use crate::contents::setups::{DRIVES, SETUPS, Setup};
 use crate::support::number;
 
 /// Lives in the tests of every day.
-const CASES: u64 = 120;
+const CASES: u64 = 60;
 
 /// Pages of 4 KiB that a cache has room for at most; the smallest volumes have some 200.
 const PAGES: u64 = 80;

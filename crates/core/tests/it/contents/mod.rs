@@ -20,6 +20,7 @@ mod injected;
 mod instants;
 mod judge;
 mod kept;
+mod last_places;
 mod left;
 mod load;
 mod medium;

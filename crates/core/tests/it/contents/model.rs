@@ -25,6 +25,7 @@ use nearslot_core::rng::Rng;
 use nearslot_core::units::{Blocks, Instant};
 
 use crate::contents::kept::Kept;
+use crate::contents::last_places::LastPlaces;
 use crate::contents::medium::Deed;
 use crate::contents::setups::Setup;
 use crate::contents::sums::{Sum, Sums};
@@ -90,6 +91,7 @@ pub(super) struct Running {
 pub(crate) struct Contents {
     setup: Setup,
     pub(super) drives: Vec<Vec<Stamp>>,
+    pub(super) last_places: LastPlaces,
     pub(super) uncounted: Uncounted,
     /// Of chunks that may lie anywhere.
     pub(super) kept: Kept,
@@ -156,6 +158,7 @@ impl Contents {
             setup,
             kept: Kept::new(setup.chunk),
             drives: vec![vec![Stamp::Blank; drive_blocks as usize]; drives],
+            last_places: LastPlaces::new(drives, blocks),
             uncounted: Uncounted::new(drives, drive_blocks),
             seats: (0..drives - setup.spares()).collect(),
             below: vec![Below::default(); drives],
@@ -386,6 +389,7 @@ impl Contents {
             }
         }
         held.copy_from_slice(&ended.data[..written]);
+        (self.last_places).note(drive.index(), to, &ended.data[..written]);
     }
 
     /// What a read brings of a block.

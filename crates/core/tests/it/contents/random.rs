@@ -9,6 +9,7 @@ use nearslot_core::{place, sched};
 
 use crate::contents::failing::{self, Slip};
 use crate::contents::load;
+use crate::contents::parity::lives;
 use crate::contents::rig::Rig;
 use crate::contents::setups::{BUFFERED, CACHED, DRIVES, SETUPS, Setup};
 
@@ -52,10 +53,11 @@ fn what_is_read_is_what_was_written() {
     let mut compared = 0;
     let mut scheds = sched::TABLE.iter().cycle();
     for (number, setup) in SETUPS.iter().enumerate() {
-        for kind in DRIVES {
+        for life in lives(number as u64) {
+            let kind = DRIVES[life as usize % DRIVES.len()];
             let spec = scheds.next().expect("it goes round");
             named(setup, kind, spec.name, || {
-                let rig = live(setup, kind, spec.name, 30, number as u64);
+                let rig = live(setup, kind, spec.name, 30, 100 * life + number as u64);
                 compared += rig.contents.compared;
             });
         }

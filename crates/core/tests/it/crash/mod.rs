@@ -387,9 +387,9 @@ fn writes_come_at_once_after_a_power_cut() {
         (virtual_log, "write_first"),
     ] {
         let mut world = World::new(config(place, sched));
-        for event in 0..1_200 {
+        for event in 0..1_200_u64 {
             world.step();
-            if event % 4 == 3 {
+            if event.is_multiple_of(3 * events_per_cut()) {
                 world.cut(event).recover().unwrap().work(200);
             }
         }

@@ -1,8 +1,8 @@
 //! A map's log at home on two drives: what one of them has lost, the other one has, and older data
 //! are never found in its place.
 
-use super::config;
 use super::world::{Cut, World};
+use super::{config, events_per_cut};
 
 const PLACES: [&str; 2] = [
     "ew_array:dm=2:dd=2:foreground=2:map=log:home=drive",
@@ -181,7 +181,7 @@ fn a_drive_that_does_not_answer_is_set_aside_and_made_whole_again() {
         "ew_array:dm=2:dd=2:map=log:home=drive",
         "distorted_mirror:stripe_kib=8:map=log:home=drive",
     ];
-    let (mut since, mut whole) = (0, 0);
+    let (mut since, mut whole, mut cuts) = (0, 0, 0);
     for (place, which) in places
         .into_iter()
         .flat_map(|place| [(place, 0), (place, 1)])
@@ -193,14 +193,16 @@ fn a_drive_that_does_not_answer_is_set_aside_and_made_whole_again() {
             mute: drives[which],
             other: drives[1 - which],
         };
-        for life in 0..3 {
+        let lives = 1.max(3 / events_per_cut());
+        cuts += 300 * lives;
+        for life in 0..lives {
             (0..50).for_each(|_| one.world.step());
             since += one.does_not_answer(life);
             whole += one.answers();
         }
     }
-    assert!(since > 10, "{since} writes after a time-out");
-    assert!(whole > 1_000, "whole at {whole} cuts of 3,600");
+    assert!(since > 3, "{since} writes after a time-out");
+    assert!(whole > cuts / 4, "whole at {whole} cuts of {cuts}");
 }
 
 /// The last drive that has all of the log is gone while the other one is on its way.
@@ -301,13 +303,15 @@ impl OnItsWay {
 /// Nothing is lost, and answers wait until the other drive is whole.
 #[test]
 fn the_map_is_not_lost_while_the_other_drive_is_on_its_way() {
-    let mut whole = 0;
+    let (mut whole, mut cuts) = (0, 0);
+    let step = events_per_cut().min(3);
     for place in PLACES {
-        for events in 0..10 {
+        for events in (0..10).step_by(step as usize) {
             whole += OnItsWay::new(place, events).becomes_whole();
+            cuts += 300;
         }
     }
-    assert!(whole > 2_000, "whole at {whole} cuts of 6,000");
+    assert!(whole > cuts / 3, "whole at {whole} cuts of {cuts}");
 }
 
 #[test]

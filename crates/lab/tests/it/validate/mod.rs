@@ -9,6 +9,7 @@ mod sheet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use nearslot_lab::program;
 use nearslot_lab::validate::{ValidateError, Validation, disksim};
 
 fn data(folder: &str) -> PathBuf {
@@ -425,6 +426,8 @@ fn results_are_data_and_text() {
     let validation = disksim(&data("cheetah_9lp")).unwrap();
     let json = serde_json::to_value(&validation).unwrap();
     assert_eq!(json["pass"], true);
+    assert_eq!(json["build"], program::build());
+    assert_eq!(json["version"], program::VERSION);
     let rows = json["checks"].as_array().unwrap().iter();
     let mut rows =
         rows.filter_map(|check| check["finding"]["rows"]["completion_us"]["p99"].as_f64());

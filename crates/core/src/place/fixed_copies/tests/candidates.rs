@@ -34,3 +34,74 @@ fn what_is_written_from_a_candidate_is_stale_when_another_one_is_taken() {
     assert_eq!(reads(&out), [(DriveId(1), Pba(0), CHUNK)]);
     copies.audit();
 }
+
+/// A copy was to be written from the first of two candidates while a client could not read a block
+/// of that: so the second one is taken as soon as it is not written, though no delayed copy may
+/// wait. It is written no more.
+#[test]
+fn a_candidate_that_is_taken_is_not_written_even_where_no_copy_may_wait() {
+    let mut copies = undecided(2);
+    copies.delayed = Delayed::new(2, 0);
+    let (read, again, write) = second_is_to_be_written(&mut copies);
+    let failed = end(Op::Read, 0, 1, FAILED);
+    copies.read_failed(&read, &failed, &mut Plan::default());
+    assert_eq!(copies.state(Chunk(0)).candidates, 0b10);
+    copies.ended(again.tag, &failed, &mut Plan::default());
+    let mut out = Plan::default();
+    copies.skipped(Instant::ZERO, write.tag, DriveId(1), &Busy, &mut out);
+    let state = copies.state(Chunk(0));
+    assert_eq!((state.current, state.candidates), (0b10, 0));
+    let writes: Vec<DriveId> = out
+        .ios()
+        .filter(|io| io.op == Op::Write)
+        .map(|io| io.drive)
+        .collect();
+    assert_eq!(writes, [DriveId(0)], "the other one is written from it");
+    copies.audit();
+}
+
+/// The same while somebody reads another block of the first one: what that brings must be found
+/// ever after, so the second one is not taken before the read has ended.
+#[test]
+fn no_candidate_is_taken_while_another_one_is_read() {
+    for is_read in [true, false] {
+        let mut copies = undecided(2);
+        let (read, again, write) = second_is_to_be_written(&mut copies);
+        let failed = end(Op::Read, 0, 1, FAILED);
+        copies.read_failed(&read, &failed, &mut Plan::default());
+        let other = copies.underway.insert(read);
+        copies.ended(again.tag, &failed, &mut Plan::default());
+        copies.skipped(
+            Instant::ZERO,
+            write.tag,
+            DriveId(1),
+            &Busy,
+            &mut Plan::default(),
+        );
+        assert_eq!(copies.state(Chunk(0)).current, 0b01, "it is being read");
+        copies.audit();
+        let status = if is_read { Status::Done } else { FAILED };
+        let tag = Tag(other as u64);
+        copies.ended(tag, &end(Op::Read, 0, 1, status), &mut Plan::default());
+        let current = if is_read { 0b01 } else { 0b10 };
+        assert_eq!(copies.state(Chunk(0)).current, current);
+        copies.audit();
+    }
+}
+
+/// The second of two candidates is to be written from the first one: a read of the first one, and
+/// the read and the write that are planned.
+fn second_is_to_be_written(copies: &mut FixedCopies<Side>) -> (Underway, PlannedIo, PlannedIo) {
+    let mut out = Plan::default();
+    copies.delay(Chunk(0), 0b10, &mut out);
+    copies.spend_spare_time(DriveId(1), &mut out);
+    let ios: Vec<PlannedIo> = out.ios().copied().collect();
+    let [again, write] = ios[..] else {
+        panic!("a copy is read and one is written: {ios:?}");
+    };
+    (
+        underway(0, 1, 0, Part::Read(Reading::default())),
+        again,
+        write,
+    )
+}

@@ -87,3 +87,47 @@ fn a_flush_covers_no_copies_any_more_that_a_forced_write_did_not_reach() {
     assert_eq!(copies.state(Chunk(0)).safe, 0b01);
     copies.audit();
 }
+
+/// A copy could not be read in time, so a flush covers the other one alone. The drive of that goes,
+/// so the first counts again before its drive has ended its part: it is on the medium then.
+#[test]
+fn a_copy_that_counts_again_is_safe_when_its_drive_has_flushed() {
+    let mut copies = volume(2, true);
+    write_ends(&mut copies, Status::Done, &mut Plan::default());
+    other_is_written(&mut copies);
+    let read = underway(0, 1, 1, Part::Read(Reading::default()));
+    let late = end(Op::Read, 0, 1, Status::Failed(Failure::TimedOut));
+    copies.read_failed(&read, &late, &mut Plan::default());
+    assert_eq!(copies.state(Chunk(0)).current, 0b01);
+    let mut out = Plan::default();
+    copies.plan_flush(FlushOf::Client, &mut out);
+    let [goes, ends] = flushes(&out)[..] else {
+        panic!("each drive is flushed");
+    };
+    flush_ends(&mut copies, &goes, Status::Done);
+    copies.gone.learn(DriveId(0), GONE);
+    copies.leave_out(DriveId(0), &mut Plan::default());
+    let state = copies.state(Chunk(0));
+    assert_eq!((state.current, state.cached & 0b10), (0b11, 0b10));
+    flush_ends(&mut copies, &ends, Status::Done);
+    let state = copies.state(Chunk(0));
+    assert_eq!((state.cached & 0b10, state.safe & 0b10), (0, 0b10));
+    copies.audit();
+}
+
+/// A copy was in the cache of its drive as that went. A flush of the other drive makes it no safer.
+#[test]
+fn a_flush_says_nothing_of_copies_on_drives_that_are_gone() {
+    let mut copies = volume(2, true);
+    write_ends(&mut copies, Status::Done, &mut Plan::default());
+    other_is_written(&mut copies);
+    let mut out = Plan::default();
+    copies.gone.learn(DriveId(1), GONE);
+    copies.leave_out(DriveId(1), &mut out);
+    copies.plan_flush(FlushOf::Client, &mut out);
+    let flush = flushes(&out)[0];
+    assert_eq!(flush.drive, DriveId(0), "the other one is gone");
+    flush_ends(&mut copies, &flush, Status::Done);
+    assert_eq!(copies.state(Chunk(0)).safe, 0b01);
+    copies.audit();
+}
