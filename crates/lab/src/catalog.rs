@@ -17,29 +17,24 @@ pub(crate) struct Disk {
     pub(crate) year: Option<u32>,
 }
 
-/// All drives of the catalog, smallest first. They are read once: that takes longer than a short
-/// run.
-static ALL: LazyLock<Vec<(&Entry, Disk)>> = LazyLock::new(|| {
-    let known = |entry: &'static Entry| {
+// Each kind is read once: that takes longer than a short run.
+static DISKS: LazyLock<Vec<Disk>> = LazyLock::new(|| drives(Entry::is_disk));
+static FLASH: LazyLock<Vec<Disk>> = LazyLock::new(|| drives(Entry::is_flash));
+
+/// Such drives of the catalog, smallest first.
+fn drives(are: fn(&Entry) -> bool) -> Vec<Disk> {
+    let disk = |entry: &Entry| {
         let (blueprint, _) = drive::read(entry.name, entry.text, &[]).ok()?;
-        let disk = Disk {
+        Some(Disk {
             name: entry.name,
             capacity: blueprint.capacity(),
             year: entry.year(),
-        };
-        Some((entry, disk))
+        })
     };
-    let mut all: Vec<_> = CATALOG.iter().filter_map(known).collect();
-    all.sort_by_key(|(_, disk)| disk.capacity);
-    all
-});
-
-static DISKS: LazyLock<Vec<Disk>> = LazyLock::new(|| of_all(Entry::is_disk));
-static FLASH: LazyLock<Vec<Disk>> = LazyLock::new(|| of_all(Entry::is_flash));
-
-fn of_all(are: fn(&Entry) -> bool) -> Vec<Disk> {
-    let all = ALL.iter().filter(|(entry, _)| are(entry));
-    all.map(|(_, disk)| *disk).collect()
+    let entries = CATALOG.iter().filter(|entry| are(entry));
+    let mut drives: Vec<Disk> = entries.filter_map(disk).collect();
+    drives.sort_by_key(|drive| drive.capacity);
+    drives
 }
 
 /// The disks of the catalog, smallest first.

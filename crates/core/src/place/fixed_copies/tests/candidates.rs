@@ -8,16 +8,10 @@ use super::*;
 #[test]
 fn what_is_written_from_a_candidate_is_stale_when_another_one_is_taken() {
     let mut copies = undecided(3);
-    let mut out = Plan::default();
-    copies.delay(Chunk(0), 0b100, &mut out);
-    copies.spend_spare_time(DriveId(2), &mut out);
-    let ios: Vec<PlannedIo> = out.ios().copied().collect();
-    let [again, write] = ios[..] else {
-        panic!("a copy is read and one is written: {ios:?}");
-    };
+    let (read, again, write) = is_to_be_written(&mut copies, 2);
     assert_eq!((again.drive, write.drive), (DriveId(0), DriveId(2)));
-    let read = underway(0, 1, 0, Part::Read(Reading::default()));
-    copies.read_failed(&read, &end(Op::Read, 0, 1, FAILED), &mut out);
+    let failed = end(Op::Read, 0, 1, FAILED);
+    copies.read_failed(&read, &failed, &mut Plan::default());
     copies.audit();
     assert_eq!(copies.state(Chunk(0)).current, 0b010);
     for io in [again, write] {
@@ -42,7 +36,7 @@ fn what_is_written_from_a_candidate_is_stale_when_another_one_is_taken() {
 fn a_candidate_that_is_taken_is_not_written_even_where_no_copy_may_wait() {
     let mut copies = undecided(2);
     copies.delayed = Delayed::new(2, 0);
-    let (read, again, write) = second_is_to_be_written(&mut copies);
+    let (read, again, write) = is_to_be_written(&mut copies, 1);
     let failed = end(Op::Read, 0, 1, FAILED);
     copies.read_failed(&read, &failed, &mut Plan::default());
     assert_eq!(copies.state(Chunk(0)).candidates, 0b10);
@@ -66,7 +60,7 @@ fn a_candidate_that_is_taken_is_not_written_even_where_no_copy_may_wait() {
 fn no_candidate_is_taken_while_another_one_is_read() {
     for is_read in [true, false] {
         let mut copies = undecided(2);
-        let (read, again, write) = second_is_to_be_written(&mut copies);
+        let (read, again, write) = is_to_be_written(&mut copies, 1);
         let failed = end(Op::Read, 0, 1, FAILED);
         copies.read_failed(&read, &failed, &mut Plan::default());
         let other = copies.underway.insert(read);
@@ -89,19 +83,16 @@ fn no_candidate_is_taken_while_another_one_is_read() {
     }
 }
 
-/// The second of two candidates is to be written from the first one: a read of the first one, and
-/// the read and the write that are planned.
-fn second_is_to_be_written(copies: &mut FixedCopies<Side>) -> (Underway, PlannedIo, PlannedIo) {
+/// A copy is to be written from the first candidate: a read of that, and the read and the write
+/// that are planned.
+fn is_to_be_written(copies: &mut FixedCopies<Side>, copy: u8) -> (Underway, PlannedIo, PlannedIo) {
     let mut out = Plan::default();
-    copies.delay(Chunk(0), 0b10, &mut out);
-    copies.spend_spare_time(DriveId(1), &mut out);
+    copies.delay(Chunk(0), 1 << copy, &mut out);
+    copies.spend_spare_time(DriveId(copy.into()), &mut out);
     let ios: Vec<PlannedIo> = out.ios().copied().collect();
     let [again, write] = ios[..] else {
         panic!("a copy is read and one is written: {ios:?}");
     };
-    (
-        underway(0, 1, 0, Part::Read(Reading::default())),
-        again,
-        write,
-    )
+    let read = underway(0, 1, 0, Part::Read(Reading::default()));
+    (read, again, write)
 }
