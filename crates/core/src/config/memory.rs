@@ -7,7 +7,7 @@ use crate::destage::Buffering;
 use crate::maplog::BufferTable;
 use crate::maplog::buffered::{Index, Kept, Whose};
 use crate::memory::{self, Memory};
-use crate::pages::{PAGE, PAGE_BYTES, Writes};
+use crate::pages::{PAGE, PAGE_BYTES};
 use crate::prefetch;
 use crate::registry::{
     AnyKind, CacheEnv, ConfigError, DestageEnv, Kind, KnobValue, Knobs, Of, PrefetchEnv, Survivors,
@@ -15,7 +15,7 @@ use crate::registry::{
 };
 use crate::rng::Rng;
 use crate::size::Size;
-use crate::units::{Blocks, Duration};
+use crate::units::Blocks;
 
 /// The name of the part of these kinds that is none.
 const NONE: &str = "none";
@@ -115,33 +115,15 @@ impl StackConfig {
         survivors: Option<&dyn Survivors>,
     ) -> Result<Option<Memory>, VolumeError> {
         let buffer = self.buffer(shape, survivors)?;
-        if let Some((name, known)) = self.in_memory()? {
-            let memory = self.caching(shape, (&name, known), buffer)?;
-            return Ok(Some(memory));
-        }
-        if buffer.is_none() {
-            return Ok(None);
-        }
-        let env = CacheEnv::of_pages(0);
-        let nothing = PrefetchEnv {
-            stripe: shape.stripe,
-        };
-        let prefetch = self.parts.of::<dyn Prefetch>();
-        Ok(Some(Memory::new(memory::Parts {
-            cache: self.parts.of::<dyn Cache>().build::<dyn Cache>(&env)?,
-            caches: false,
+        let known = self.in_memory()?;
+        let cache = known.map(|(name, known)| self.caching(shape, &name, known));
+        let parts = memory::Parts {
+            cache: cache.transpose()?,
             buffer,
-            prefetch: prefetch.build::<dyn Prefetch>(&nothing)?,
-            shape: memory::Shape {
-                line: 1,
-                track: 1,
-                capacity: shape.capacity,
-            },
-            capacity: 0,
-            hit_time: Duration::ZERO,
-            writes: Writes::Update,
-            whole_lines: false,
-        })))
+            capacity: shape.capacity,
+        };
+        let any = parts.cache.is_some() || parts.buffer.is_some();
+        Ok(any.then(|| Memory::new(parts)))
     }
 
     /// What a write buffer above a placement of this shape is made of.
@@ -213,13 +195,13 @@ impl StackConfig {
         }
     }
 
-    /// A memory with a read cache.
+    /// What a read cache above a placement of this shape is made of.
     fn caching(
         &self,
         shape: &Shape,
-        (name, known): (&str, InMemory),
-        buffer: Option<memory::BufferParts>,
-    ) -> Result<Memory, ConfigError> {
+        name: &str,
+        known: InMemory,
+    ) -> Result<memory::CacheParts, ConfigError> {
         let capacity = known.lines(name, None)?;
         let cache = self.parts.of::<dyn Cache>().build::<dyn Cache>(&CacheEnv {
             capacity,
@@ -256,21 +238,19 @@ impl StackConfig {
             let (key, size) = (format!("{name}.size"), known.size.to_string());
             return Err(ConfigError::value(&key, &size, &allowed));
         }
-        Ok(Memory::new(memory::Parts {
+        Ok(memory::CacheParts {
             cache,
-            caches: true,
-            buffer,
             prefetch,
             shape: memory::Shape {
                 line: known.line_pages,
                 track,
                 capacity: shape.capacity,
             },
-            capacity,
+            lines: capacity,
             hit_time: known.hit_time,
             writes: known.writes,
             whole_lines: known.whole_lines,
-        }))
+        })
     }
 
     /// The name of the part of a kind, and its settings in effect.

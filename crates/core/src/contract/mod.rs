@@ -54,6 +54,13 @@ pub trait Scheduler: Send {
         false
     }
 
+    /// Whether no I/O of this operation may join that somebody waits for, or that nobody does
+    /// ([`Io::sync`]), whatever its stream. Then `admits` refuses each of them. A scheduler that
+    /// limits streams says so; else each that waits would be asked about at each end of an I/O.
+    fn is_full(&self, _op: Op, _sync: bool, _queued: &Queued) -> bool {
+        false
+    }
+
     /// Whether an I/O that somebody waits for is merged only with I/Os of its own stream.
     fn keeps_apart(&self) -> bool {
         false

@@ -10,7 +10,6 @@ use crate::maplog::buffered::{Index, Kept, Whose};
 use crate::op::Failure;
 use crate::pages::{Marks, PAGE};
 use crate::registry::{Kind, Spec};
-use crate::{cache, prefetch};
 
 const MEDIUM: Status = Status::Failed(Failure::Medium);
 
@@ -61,12 +60,9 @@ impl Bench {
         (table, found): (BufferTable, Vec<(Index, Kept)>),
     ) -> Bench {
         let capacity = Blocks(WHOSE.blocks);
-        let env = crate::registry::CacheEnv::of_pages(0);
-        let none = crate::registry::PrefetchEnv { stripe: Blocks(1) };
         let env_of_buffer = crate::registry::DestageEnv { pages, unit };
         let memory = Memory::new(Parts {
-            cache: named::<dyn Cache>(cache::TABLE, "none", &env, &[]),
-            caches: false,
+            cache: None,
             buffer: Some(BufferParts {
                 destage: named::<dyn Destage>(destage::TABLE, policy, &env_of_buffer, &[]),
                 pages,
@@ -79,16 +75,7 @@ impl Bench {
                 table,
                 found,
             }),
-            prefetch: named::<dyn Prefetch>(prefetch::TABLE, "none", &none, &[]),
-            shape: Shape {
-                line: 1,
-                track: 1,
-                capacity,
-            },
-            capacity: 0,
-            hit_time: Duration::ZERO,
-            writes: Writes::Update,
-            whole_lines: false,
+            capacity,
         });
         Bench {
             memory,

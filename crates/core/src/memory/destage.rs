@@ -70,8 +70,8 @@ impl Memory {
     pub(super) fn mark_changed(&mut self) {
         let buffer = self.buffer.as_mut().expect("there is one");
         for change in buffer.changed.drain(..) {
-            if self.caches {
-                self.lines.mark(change);
+            if let Some(cached) = &mut self.cached {
+                cached.lines.mark(change);
             }
         }
     }

@@ -34,15 +34,22 @@ impl Job {
         self.waiters.chunk_by(of_one).count()
     }
 
-    /// Pages of it that some request waits for.
-    fn waited_for(&self) -> u64 {
-        let fresh = self.waiters.iter().enumerate().map(|(index, one)| {
-            let before = &self.waiters[..index];
-            let is_new = |page: &u64| !before.iter().any(|one| (one.first..one.end).contains(page));
-            (one.first..one.end).filter(is_new).count() as u64
-        });
-        fresh.sum()
+    /// Pages of it that some request waits for, with a list that is empty.
+    fn waited_for(&self, spans: &mut Vec<(u64, u64)>) -> u64 {
+        spans.extend(self.waiters.iter().map(|one| (one.first, one.end)));
+        in_some(spans)
     }
+}
+
+/// Pages that lie in some of these spans, each from one to before another. They are taken out.
+fn in_some(spans: &mut Vec<(u64, u64)>) -> u64 {
+    spans.sort_unstable();
+    let (mut pages, mut counted) = (0, 0);
+    for (first, end) in spans.drain(..) {
+        pages += end.saturating_sub(first.max(counted));
+        counted = counted.max(end);
+    }
+    pages
 }
 
 /// Pages that a request gets from a job: from one to before another.
@@ -89,13 +96,13 @@ const NOTHING: Behind = (0, 0);
 impl Memory {
     /// A read begins.
     pub(super) fn read(&mut self, now: Instant, asked: u32, request: &Request) {
-        let shape = self.lines.shape();
         let (first, end) = touched(&request.extent);
-        if !self.caches || self.lines.must_pass(first, end) {
-            self.lines.counts.passed += 1;
+        let cached = self.cached.as_mut();
+        if cached.is_none_or(|cached| cached.lines.pass_by(first, end)) {
             return self.read_around(now, asked, request);
         }
-        let before = self.lines.lent;
+        let shape = self.shape();
+        let before = self.lines().0.lent;
         // Pieces of what was asked for with something between that is there, and where the last one
         // ended.
         let (mut pieces, mut ended) = (0_u64, None);
@@ -103,16 +110,18 @@ impl Memory {
         let last = (end - 1) / shape.track;
         let tracks = last - first / shape.track + 1;
         for (track, mask) in shape.tracks(first, end) {
-            let (slot, away, found) = self.lines.look(track, mask);
+            let cached = self.cached.as_mut().expect("there is a cache");
+            let lines = &mut cached.lines;
+            let (slot, away, found) = lines.look(track, mask);
             let touch = Touch {
                 track: Track(track),
                 found,
                 tracks,
                 last: Track(last),
             };
-            let pattern = self.prefetch.asked(touch, &mut self.lines);
-            let (lines, orders) = (&mut self.lines, &mut self.orders);
-            let (coming, bring) = lines.ask((slot, mask, away), request, pattern, orders);
+            let pattern = cached.prefetch.asked(touch, lines);
+            let of = (slot, mask, away);
+            let (coming, bring) = lines.ask(of, request, pattern, &mut self.orders);
             lines.looked(slot);
             let begin = track * shape.track;
             for (from, to) in runs(coming) {
@@ -133,14 +142,15 @@ impl Memory {
             }
         }
         self.begin_job(run, Some(asked), request);
-        if pieces > 1 {
-            self.lines.counts.cut_reads += 1;
-            self.lines.counts.cut_pieces += pieces;
-        }
         self.bring_wanted(request);
         let is_hit = self.asked[asked as usize].remaining == 0;
-        self.lines.counts.read_hits += u64::from(is_hit);
-        self.lines.counts.read_misses += u64::from(!is_hit);
+        let counts = &mut self.lines().0.counts;
+        if pieces > 1 {
+            counts.cut_reads += 1;
+            counts.cut_pieces += pieces;
+        }
+        counts.read_hits += u64::from(is_hit);
+        counts.read_misses += u64::from(!is_hit);
         if is_hit {
             self.answer_hit(now, asked, before);
         }
@@ -148,10 +158,11 @@ impl Memory {
 
     /// All of a read is there. `before` it came reads had got so many pages from the write buffer.
     fn answer_hit(&mut self, now: Instant, asked: u32, before: u64) {
+        let cached = self.cached.as_ref().expect("there is a cache");
         let buffer = self.buffer.as_ref();
-        let time = match buffer.filter(|_| self.lines.lent > before) {
-            Some(buffer) => buffer.read_time().max(self.hit_time),
-            None => self.hit_time,
+        let time = match buffer.filter(|_| cached.lines.lent > before) {
+            Some(buffer) => buffer.read_time().max(cached.hit_time),
+            None => cached.hit_time,
         };
         self.answer_later(now, time, asked);
     }
@@ -187,15 +198,15 @@ impl Memory {
 
     /// What the prefetcher wants is brought, behind what the read has asked for.
     fn bring_wanted(&mut self, of: &Request) {
-        if self.lines.wanted.is_empty() {
+        if self.lines().0.wanted.is_empty() {
             return;
         }
-        let mut wanted: Vec<Wanted> = std::mem::take(&mut self.lines.wanted);
-        let pages = self.lines.shape().track;
+        let mut wanted: Vec<Wanted> = std::mem::take(&mut self.lines().0.wanted);
+        let pages = self.shape().track;
         for (first, last) in wanted.drain(..) {
             let mut run: Option<Run> = None;
             for track in first..=last {
-                let bring = self.lines.send_for(track);
+                let bring = self.lines().0.send_for(track);
                 for (from, to) in runs(bring) {
                     let next = Run {
                         first: track * pages + from,
@@ -210,12 +221,12 @@ impl Memory {
                     _ if bring != 0 => {}
                     Some(run) if run.behind == NOTHING => run.behind = (track, track + 1),
                     Some(run) => run.behind.1 = track + 1,
-                    None => self.lines.expect(track),
+                    None => self.lines().0.expect(track),
                 }
             }
             self.begin_job(run, None, of);
         }
-        self.lines.wanted = wanted;
+        self.lines().0.wanted = wanted;
     }
 
     fn begin_job(&mut self, run: Option<Run>, cause: Option<u32>, of: &Request) {
@@ -256,7 +267,7 @@ impl Memory {
             behind,
         });
         self.coming.insert(Coming { first, end, job });
-        let (start, behind) = self.lines.shape().blocks(first, end);
+        let (start, behind) = self.shape().blocks(first, end);
         let request = Request {
             id,
             op: Op::Read,
@@ -275,14 +286,15 @@ impl Memory {
         assert_eq!(job.id, reply.request.id, "another job has ended");
         self.coming.take(&job.first);
         let done = reply.status.is_done();
-        let shape = self.lines.shape();
+        let shape = self.shape();
         let arrival = done.then_some((job.id, job.pattern, job.why));
         self.count(&job, done);
-        for (track, mask) in shape.tracks(job.first, job.end) {
-            self.lines.come((track, mask), arrival, &mut self.orders);
+        let (lines, orders) = self.lines();
+        for of in shape.tracks(job.first, job.end) {
+            lines.come(of, arrival, orders);
         }
         for track in job.behind.0..job.behind.1 {
-            self.lines.expect(track);
+            lines.expect(track);
         }
         let mut waiters = std::mem::take(&mut job.waiters);
         for (index, waiter) in waiters.iter().enumerate() {
@@ -303,7 +315,8 @@ impl Memory {
 
     /// Pages that a job has brought, or has failed to bring.
     fn count(&mut self, job: &Job, done: bool) {
-        let (pages, counts) = (job.end - job.first, &mut self.lines.counts);
+        let cached = self.cached.as_mut().expect("there is a cache");
+        let (pages, counts) = (job.end - job.first, &mut cached.lines.counts);
         let is_ahead = job.why == Why::Brought;
         if !done {
             counts.failed += if is_ahead { pages } else { 0 };
@@ -312,21 +325,22 @@ impl Memory {
         counts.staged += pages;
         if is_ahead {
             counts.ahead += pages;
-            counts.late += job.waited_for();
+            counts.late += job.waited_for(&mut self.spans);
         }
     }
 
     /// A request gets what a job has brought of what it waited for.
     fn give(&mut self, job: &Job, waiter: &Waiter) {
-        let shape = self.lines.shape();
+        let shape = self.shape();
         let request = &self.asked[waiter.asked as usize].request;
         let (first, end) = shape.blocks(waiter.first, waiter.end);
         let extent = common(&request.extent, first, end);
         let (of, to) = (job.id, request.id);
         self.orders.push_move(Move::Give { of, to, extent });
         if job.cause != Some(waiter.asked) {
+            let (lines, orders) = self.lines();
             for (track, mask) in shape.tracks(waiter.first, waiter.end) {
-                self.lines.joined(track, mask, &mut self.orders);
+                lines.joined(track, mask, orders);
             }
         }
     }
@@ -343,6 +357,25 @@ impl Memory {
             // It has missed, and is counted so.
             (0, true) => self.read_around(now, asked, &request),
             _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_some;
+
+    #[test]
+    fn a_page_in_several_spans_counts_once() {
+        for (mut spans, pages) in [
+            (vec![], 0),
+            (vec![(8, 10), (2, 4)], 4),
+            (vec![(0, 10), (2, 4), (6, 8)], 10),
+            (vec![(3, 6), (0, 4), (5, 9)], 9),
+            (vec![(1, 3), (1, 3)], 2),
+        ] {
+            assert_eq!(in_some(&mut spans), pages);
+            assert!(spans.is_empty());
         }
     }
 }

@@ -129,9 +129,16 @@ impl Lines {
         self.shape
     }
 
+    /// A read of these pages goes around the memory, and is counted, if it must. Whether it does.
+    pub(super) fn pass_by(&mut self, first: u64, end: u64) -> bool {
+        let passes = self.must_pass(first, end);
+        self.counts.passed += u64::from(passes);
+        passes
+    }
+
     /// Whether a read of these pages has to go around the memory: what it wants is not there, and
     /// cannot be brought into it now.
-    pub(super) fn must_pass(&self, first: u64, end: u64) -> bool {
+    fn must_pass(&self, first: u64, end: u64) -> bool {
         let mut tracks = self.shape.tracks(first, end);
         tracks.any(|(track, mask)| {
             let slot = self.directory.find(track);

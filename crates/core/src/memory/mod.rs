@@ -47,7 +47,7 @@ use std::collections::VecDeque;
 
 use slab::Slab;
 
-use crate::contract::{Cache, Prefetch};
+use crate::contract::{Cache, Pattern, Prefetch};
 use crate::ids::{RequestId, Unit};
 use crate::measure::Measure;
 use crate::op::{Cost, Op, Status};
@@ -81,18 +81,25 @@ use writers::Writers;
 
 /// What a memory is made of.
 pub struct Parts {
-    /// Which lines stay.
-    pub cache: Box<dyn Cache>,
-    /// Whether there is a cache; if not, reads go to the drives but for what the write buffer has.
-    pub caches: bool,
+    /// What keeps what is read; if nothing does, reads go to the drives but for what the write
+    /// buffer has.
+    pub cache: Option<CacheParts>,
     /// What keeps writes; none if they go through.
     pub buffer: Option<BufferParts>,
+    /// Of the volume.
+    pub capacity: Blocks,
+}
+
+/// What a read cache is made of.
+pub struct CacheParts {
+    /// Which lines stay.
+    pub cache: Box<dyn Cache>,
     /// What is brought before it is asked for.
     pub prefetch: Box<dyn Prefetch>,
     /// Pages, lines and tracks.
     pub shape: Shape,
     /// Lines that there is room for.
-    pub capacity: u32,
+    pub lines: u32,
     /// How long an answer from memory takes.
     pub hit_time: Duration,
     /// What enters as it is written.
@@ -227,13 +234,20 @@ enum Work {
     Write { unit: Unit, extent: Extent },
 }
 
-/// A read cache, a write buffer, and requests that are not answered.
-pub struct Memory {
+/// A read cache.
+struct Cached {
     lines: Lines,
     prefetch: Box<dyn Prefetch>,
     writes: Writes,
     /// Where writes ended, if sequences of them are told from the rest.
     writers: Option<Writers>,
+    hit_time: Duration,
+}
+
+/// A read cache, a write buffer, and requests that are not answered.
+pub struct Memory {
+    cached: Option<Cached>,
+    capacity: Blocks,
     asked: Slab<Asked>,
     through: Sorted<Through>,
     jobs: Slab<Job>,
@@ -243,8 +257,6 @@ pub struct Memory {
     later: Sorted<Later>,
     /// Answers so far that come later.
     put_off: u64,
-    hit_time: Duration,
-    caches: bool,
     buffer: Option<Box<Buffer>>,
     /// Jobs of the write buffer.
     own: Slab<OwnJob>,
@@ -254,8 +266,9 @@ pub struct Memory {
     alone: Option<u32>,
     /// Whether a life has just begun with something in the buffer.
     goes_on: bool,
-    /// A list that is not in use, with its memory.
+    /// Lists that are not in use, with their memory.
     runs: Vec<Extent>,
+    spans: Vec<(u64, u64)>,
     /// Jobs so far.
     turn: u32,
     submitted: u64,
@@ -264,23 +277,64 @@ pub struct Memory {
     lists: Vec<Vec<Waiter>>,
 }
 
+impl Cached {
+    fn new(parts: CacheParts) -> Cached {
+        let CacheParts {
+            cache,
+            prefetch,
+            shape,
+            lines,
+            hit_time,
+            writes,
+            whole_lines,
+        } = parts;
+        Cached {
+            lines: Lines::new(cache, shape, lines, whole_lines),
+            prefetch,
+            writers: writes.run().map(Writers::new),
+            writes,
+            hit_time,
+        }
+    }
+
+    /// The prefetcher is told what had to make room before anybody asked for it.
+    fn tell_unread(&mut self) {
+        let Cached {
+            lines, prefetch, ..
+        } = self;
+        // In the order in which it came to pass.
+        let mut unread = std::mem::take(&mut lines.unread);
+        for (track, note) in unread.drain(..) {
+            prefetch.unread(track, note, lines);
+        }
+        lines.unread = unread;
+    }
+
+    /// What has been written enters as this.
+    fn entering(&mut self, request: &Request) -> Option<Pattern> {
+        if request.op == Op::Discard {
+            return None;
+        }
+        let writers = self.writers.as_mut();
+        let sequence = writers.is_some_and(|known| known.wrote(&request.extent));
+        self.writes.entering(sequence)
+    }
+}
+
 impl Memory {
     /// Nothing is in memory, but what the write buffer has from an earlier life.
     pub fn new(parts: Parts) -> Memory {
         let mut memory = Memory {
-            prefetch: parts.prefetch,
-            writers: parts.writes.run().map(Writers::new),
-            writes: parts.writes,
-            hit_time: parts.hit_time,
-            caches: parts.caches,
+            cached: parts.cache.map(Cached::new),
+            capacity: parts.capacity,
             buffer: parts.buffer.map(|parts| Box::new(Buffer::new(parts))),
             own: Slab::new(),
             waiting: VecDeque::new(),
             alone: None,
             goes_on: false,
             runs: Vec::new(),
+            spans: Vec::new(),
             put_off: 0,
-            lines: Lines::new(parts.cache, parts.shape, parts.capacity, parts.whole_lines),
             asked: Slab::new(),
             through: Sorted::default(),
             jobs: Slab::new(),
@@ -352,7 +406,7 @@ impl Memory {
         if std::mem::take(&mut self.goes_on) {
             self.admit(now);
         }
-        self.tell_unread();
+        self.cached.iter_mut().for_each(Cached::tell_unread);
     }
 
     /// Answers from memory whose time has come.
@@ -370,27 +424,29 @@ impl Memory {
             Some(number) => self.job_ended(now, number, reply),
             None => self.through_ended(now, reply),
         }
-        self.tell_unread();
+        self.cached.iter_mut().for_each(Cached::tell_unread);
     }
 
     /// What its parts have counted so far.
     pub(crate) fn tell(&self, told: &mut dyn FnMut(&'static str, &'static Measure, u64)) {
         if let Some(buffer) = &self.buffer {
             let mut counts = buffer.counts;
-            counts.read += self.lines.lent;
+            counts.read += self.cached.as_ref().map_or(0, |cached| cached.lines.lent);
             counts.tell((buffer.taken(), buffer.given_up()), told);
         }
-        if !self.caches {
-            return;
+        if let Some(Cached {
+            lines, prefetch, ..
+        }) = &self.cached
+        {
+            lines.tell(prefetch.group() > 0, told);
+            prefetch.tell(&mut |measure, number| told(counts::PREFETCH, measure, number));
         }
-        self.lines.tell(self.prefetch.group() > 0, told);
-        self.prefetch
-            .tell(&mut |measure, number| told(counts::PREFETCH, measure, number));
     }
 
     /// Whether its cache has something, and had room for all that came so far.
     pub(crate) fn holds_all(&self) -> bool {
-        self.caches && self.lines.hold_all()
+        let cached = self.cached.as_ref();
+        cached.is_some_and(|cached| cached.lines.hold_all())
     }
 
     /// What the write buffer keeps in NVRAM beside the bytes of its blocks; none if there is no
@@ -402,7 +458,7 @@ impl Memory {
     /// What the write buffer has, in runs of blocks by address.
     pub fn in_buffer(&self, out: &mut Vec<Extent>) {
         if let Some(buffer) = &self.buffer {
-            buffer.there(&between(0, self.lines.shape().capacity.0), out);
+            buffer.there(&between(0, self.capacity.0), out);
         }
     }
 
@@ -410,40 +466,30 @@ impl Memory {
         self.buffer.as_mut().expect("there is one")
     }
 
-    /// The prefetcher is told what had to make room before anybody asked for it.
-    fn tell_unread(&mut self) {
-        let Memory {
-            lines, prefetch, ..
-        } = self;
-        // In the order in which it came to pass.
-        let mut unread = std::mem::take(&mut lines.unread);
-        for (track, note) in unread.drain(..) {
-            prefetch.unread(track, note, lines);
-        }
-        lines.unread = unread;
+    /// The lines of the cache, and where orders go.
+    fn lines(&mut self) -> (&mut Lines, &mut Orders) {
+        let cached = self.cached.as_mut().expect("there is a cache");
+        (&mut cached.lines, &mut self.orders)
+    }
+
+    /// How the pages of the cache lie.
+    fn shape(&self) -> Shape {
+        let cached = self.cached.as_ref().expect("there is a cache");
+        cached.lines.shape()
     }
 
     /// The cache is told that a write or discard begins.
     fn change(&mut self, request: &Request) {
-        let Memory { lines, orders, .. } = self;
-        if self.caches {
-            let pattern = match request.op {
-                Op::Discard => None,
-                _ => {
-                    let writers = self.writers.as_mut();
-                    let sequence = writers.is_some_and(|known| known.wrote(&request.extent));
-                    self.writes.entering(sequence)
-                }
-            };
-            lines.change(request, pattern, orders);
+        if let Some(cached) = &mut self.cached {
+            let pattern = cached.entering(request);
+            cached.lines.change(request, pattern, &mut self.orders);
         }
     }
 
     /// The cache is told that a write or discard has ended.
     fn changed(&mut self, request: &Request, done: bool) {
-        let Memory { lines, orders, .. } = self;
-        if self.caches {
-            lines.changed(request, done, orders);
+        if let Some(cached) = &mut self.cached {
+            cached.lines.changed(request, done, &mut self.orders);
         }
     }
 
@@ -528,8 +574,14 @@ impl Memory {
         assert_eq!(self.jobs.len(), self.coming.len(), "a job got lost");
         let pages: u64 = self.coming.iter().map(|job| job.end - job.first).sum();
         let buffer = self.buffer.as_ref();
-        let in_buffer = buffer.filter(|_| self.caches).map(|buffer| buffer.taken());
-        self.lines.audit(pages, in_buffer.unwrap_or(0));
+        assert!(
+            self.cached.is_some() || pages == 0,
+            "something comes, and nothing keeps it"
+        );
+        if let Some(cached) = &self.cached {
+            let in_buffer = buffer.map_or(0, |buffer| buffer.taken());
+            cached.lines.audit(pages, in_buffer);
+        }
         if let Some(buffer) = buffer {
             buffer.audit(self.own.len() - reading);
         }

@@ -3,7 +3,7 @@
 
 #![cfg(test)]
 
-use super::tests::{TRACK, parts, reply};
+use super::tests::{TRACK, memory, parts, reply};
 use super::*;
 use crate::op::Failure;
 use crate::pages::PAGE;
@@ -32,7 +32,7 @@ impl Played {
         (writes, whole_lines): (Writes, bool),
     ) -> Played {
         Played {
-            memory: Memory::new(Parts {
+            memory: memory(CacheParts {
                 shape: Shape {
                     line: TRACK,
                     track: TRACK,

@@ -38,8 +38,17 @@ pub(super) fn built<K: Kind + ?Sized>(
     (spec.build)(&spec.card().check(&knobs)?, env)
 }
 
+/// A memory without a write buffer.
+pub(super) fn memory(cache: CacheParts) -> Memory {
+    Memory::new(Parts {
+        capacity: cache.shape.capacity,
+        cache: Some(cache),
+        buffer: None,
+    })
+}
+
 /// A cache of so many tracks, each a line, whose answers take no time.
-pub(super) fn parts(tracks: u32, cache: &str, prefetch: &str) -> Parts {
+pub(super) fn parts(tracks: u32, cache: &str, prefetch: &str) -> CacheParts {
     let env = CacheEnv {
         capacity: tracks,
         line_pages: TRACK as u32,
@@ -48,17 +57,15 @@ pub(super) fn parts(tracks: u32, cache: &str, prefetch: &str) -> Parts {
     let cache = built::<dyn Cache>(cache::TABLE, cache, &env);
     let env = PrefetchEnv { stripe: Blocks(1) };
     let prefetch = built::<dyn Prefetch>(prefetch::TABLE, prefetch, &env);
-    Parts {
+    CacheParts {
         cache: cache.unwrap_or_else(|error| panic!("{error}")),
-        caches: true,
-        buffer: None,
         prefetch: prefetch.unwrap_or_else(|error| panic!("{error}")),
         shape: Shape {
             line: TRACK,
             track: TRACK,
             capacity: Blocks(TRACK * PAGE * 1_000_000),
         },
-        capacity: tracks,
+        lines: tracks,
         hit_time: Duration::ZERO,
         writes: Writes::Allocate,
         whole_lines: true,
@@ -75,7 +82,7 @@ impl Bench {
     /// A cache of so many tracks.
     fn new(tracks: u32, cache: &str, prefetch: &str) -> Bench {
         Bench {
-            memory: Memory::new(parts(tracks, cache, prefetch)),
+            memory: memory(parts(tracks, cache, prefetch)),
             requests: 0,
         }
     }
@@ -87,9 +94,9 @@ impl Bench {
 
     /// The same of some tracks by one request.
     fn read_tracks(&mut self, track: u64, count: u64) -> bool {
-        let before = self.memory.lines.counts.read_hits;
+        let before = self.memory.lines().0.counts.read_hits;
         self.ask(Op::Read, track, count);
-        self.memory.lines.counts.read_hits > before
+        self.memory.lines().0.counts.read_hits > before
     }
 
     /// Some tracks are read or written by one request.
@@ -140,12 +147,12 @@ impl Bench {
     }
 
     fn holds(&mut self, track: u64) -> bool {
-        self.memory.lines.is_there(Track(track))
+        self.memory.lines().0.is_there(Track(track))
     }
 
     /// Tracks in memory.
-    fn tracks(&self) -> u64 {
-        self.memory.lines.taken() / TRACK
+    fn tracks(&mut self) -> u64 {
+        self.memory.lines().0.taken() / TRACK
     }
 }
 
@@ -309,9 +316,9 @@ fn the_end_of_a_group_that_nobody_has_asked_for_stays_once_more() {
             ..parts(1, "lru", "none").shape
         };
         let capacity = 6 * (TRACK / line) as u32;
-        bench.memory = Memory::new(Parts {
+        bench.memory = memory(CacheParts {
             shape,
-            capacity,
+            lines: capacity,
             ..parts(capacity, "lru", prefetch)
         });
         bench.misses(10..12);
@@ -480,7 +487,7 @@ impl Strict {
     /// In place of the cache of a memory; what hears of what enters.
     fn within(bench: &mut Bench) -> Receiver<(Line, Entering)> {
         let (entered, told) = channel();
-        bench.memory.lines.replace(Box::new(Strict {
+        bench.memory.lines().0.replace(Box::new(Strict {
             missed: BTreeSet::new(),
             held: VecDeque::new(),
             entered,
@@ -553,7 +560,7 @@ fn what_enters_was_missed_and_is_told_why() {
             };
             bench.ask(op, at, tracks);
             for (line, entering) in told.try_iter() {
-                let is_asked = (at..next).contains(&bench.memory.lines.track_of(line).0);
+                let is_asked = (at..next).contains(&bench.memory.lines().0.track_of(line).0);
                 // What stays once more does so for a write as for a read.
                 let why = match (op, is_asked) {
                     (_, false) => Why::Brought,

@@ -12,11 +12,11 @@
 //! Source: Yu and others, "Trading capacity for performance in a disk array", OSDI 2000, section
 //! 3.4 (a table of 10,000 entries); Zhang and others, FAST 2002, section 4. O(log n) per entry.
 
-use std::collections::VecDeque;
 use std::fmt::Debug;
 
 use crate::freemap::Slot;
 use crate::ids::DriveId;
+use crate::list::{Handle, List, Pool};
 use crate::maplog::Entry;
 use crate::registry::{ConfigError, Knob};
 use crate::sorted::{Keyed, Sorted};
@@ -41,15 +41,6 @@ impl CopyOf {
     }
 }
 
-impl Keyed for CopyOf {
-    type Key = CopyOf;
-
-    #[inline]
-    fn key(&self) -> CopyOf {
-        *self
-    }
-}
-
 /// When a copy that waits is to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
@@ -60,30 +51,59 @@ pub(super) enum Turn {
 }
 
 /// What waits for a drive.
-struct Queue<C> {
-    urgent: VecDeque<C>,
-    others: VecDeque<C>,
+#[derive(Default)]
+struct Queue {
+    urgent: List,
+    others: List,
     /// Writes of such copies under way.
     under_way: usize,
 }
 
-/// Copies that are to be written later, by drive. Whoever fills the queues knows which copies wait,
-/// and what names one: [`CopyOf`] if a map says where they lie.
-pub(super) struct Queues<C = CopyOf> {
-    queues: Vec<Queue<C>>,
-    len: usize,
-    /// Of these, the urgent ones.
+impl Queue {
+    fn of(&mut self, turn: Turn) -> &mut List {
+        match turn {
+            Turn::Urgent => &mut self.urgent,
+            Turn::SpareTime => &mut self.others,
+        }
+    }
+}
+
+/// What names a copy.
+pub(super) trait Name: Copy + Ord + Debug {}
+
+impl<C: Copy + Ord + Debug> Name for C {}
+
+/// Where a copy waits in the queue of its drive.
+#[derive(Clone, Copy)]
+struct Place<C> {
+    of: C,
+    drive: DriveId,
+    turn: Turn,
+    handle: Handle,
+}
+
+impl<C: Name> Keyed for Place<C> {
+    type Key = C;
+
+    #[inline]
+    fn key(&self) -> C {
+        self.of
+    }
+}
+
+/// Copies that are to be written later, each once, by drive. Whoever fills the queues knows what
+/// names one: [`CopyOf`] if a map says where they lie.
+pub(super) struct Queues<C: Name = CopyOf> {
+    waiting: Pool<C>,
+    queues: Vec<Queue>,
+    places: Sorted<Place<C>>,
+    /// Of those that wait, the urgent ones.
     urgent: usize,
     limit: usize,
 }
 
-/// Copies to write in spare time, each once.
-pub(super) struct Delayed<C: Keyed> {
-    queues: Queues<C>,
-    waiting: Sorted<C>,
-}
-
 /// What became of a copy that is to be written later.
+#[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pushed {
     /// It waits now.
@@ -129,16 +149,12 @@ pub(super) fn check_foreground(foreground: u64, copies: u8) -> Result<u32, Confi
     Err(ConfigError::value("foreground", &value, &allowed))
 }
 
-impl<C: Copy + Eq + Debug> Queues<C> {
+impl<C: Name> Queues<C> {
     pub(super) fn new(drives: u16, limit: u64) -> Queues<C> {
-        let empty = |_| Queue {
-            urgent: VecDeque::new(),
-            others: VecDeque::new(),
-            under_way: 0,
-        };
         Queues {
-            queues: (0..drives).map(empty).collect(),
-            len: 0,
+            waiting: Pool::default(),
+            queues: (0..drives).map(|_| Queue::default()).collect(),
+            places: Sorted::default(),
             urgent: 0,
             limit: limit as usize,
         }
@@ -146,70 +162,97 @@ impl<C: Copy + Eq + Debug> Queues<C> {
 
     /// Copies that wait.
     pub(super) fn len(&self) -> usize {
-        self.len
+        self.places.len()
     }
 
     /// Whether the buffer has room for the data of another copy.
     pub(super) fn has_room(&self) -> bool {
-        self.len < self.limit
+        self.len() < self.limit
     }
 
-    /// A copy waits for its turn.
-    pub(super) fn push(&mut self, drive: DriveId, copy: C, turn: Turn) {
-        self.len += 1;
-        let queue = &mut self.queues[drive.index()];
-        match turn {
-            Turn::Urgent => {
-                self.urgent += 1;
-                queue.urgent.push_back(copy);
+    /// A copy is to be written to a drive later, if the buffer has room for its data. One that
+    /// waits already becomes urgent if it is now.
+    pub(super) fn delay(&mut self, drive: DriveId, of: C, turn: Turn) -> Pushed {
+        if self.waits(of) {
+            if turn == Turn::Urgent {
+                self.hurry(of);
             }
-            Turn::SpareTime => queue.others.push_back(copy),
+            return Pushed::Already;
         }
+        if !self.has_room() {
+            return Pushed::Full;
+        }
+        self.push(drive, of, turn);
+        Pushed::Queued
+    }
+
+    /// A copy waits for its turn, whether there is room or not.
+    ///
+    /// # Panics
+    /// It waits already.
+    pub(super) fn push(&mut self, drive: DriveId, of: C, turn: Turn) {
+        let list = self.queues[drive.index()].of(turn);
+        let handle = self.waiting.push_back(list, of);
+        self.urgent += usize::from(turn == Turn::Urgent);
+        assert!(!self.waits(of), "{of:?} waits already");
+        self.places.insert(Place {
+            of,
+            drive,
+            turn,
+            handle,
+        });
+    }
+
+    fn place(&self, of: C) -> Option<&Place<C>> {
+        let found = self.places.at(self.places.seek(&of));
+        found.filter(|place| place.of == of)
+    }
+
+    /// Whether a copy waits.
+    pub(super) fn waits(&self, of: C) -> bool {
+        self.place(of).is_some()
     }
 
     /// The copy that a drive may write next.
     pub(super) fn first(&self, drive: DriveId) -> Option<C> {
-        self.iter(drive).next()
+        let Queue { urgent, others, .. } = &self.queues[drive.index()];
+        let first = urgent.front().or_else(|| others.front())?;
+        Some(*self.waiting.item(first))
     }
 
     /// Takes it from the queue.
     pub(super) fn pop(&mut self, drive: DriveId) -> Option<C> {
-        let queue = &mut self.queues[drive.index()];
-        let urgent = queue.urgent.pop_front();
-        self.urgent -= usize::from(urgent.is_some());
-        let copy = urgent.or_else(|| queue.others.pop_front())?;
-        self.len -= 1;
-        Some(copy)
+        let of = self.first(drive)?;
+        self.take(of);
+        Some(of)
     }
 
     /// The copies that wait for a drive: the urgent ones, then the others, the oldest first.
     pub(super) fn iter(&self, drive: DriveId) -> impl Iterator<Item = C> {
         let Queue { urgent, others, .. } = &self.queues[drive.index()];
-        urgent.iter().chain(others).copied()
+        let lists = [urgent, others].into_iter();
+        lists.flat_map(|list| self.waiting.iter(list)).copied()
     }
 
-    /// Takes one that waits out of turn. O(copies that wait for the drive).
-    pub(super) fn take(&mut self, drive: DriveId, copy: C) {
-        let queue = &mut self.queues[drive.index()];
-        let remove = |copies: &mut VecDeque<C>| {
-            let place = copies.iter().position(|other| *other == copy);
-            place.is_some_and(|place| copies.remove(place).is_some())
-        };
-        match remove(&mut queue.urgent) {
-            true => self.urgent -= 1,
-            false => assert!(remove(&mut queue.others), "{copy:?} waits"),
-        }
-        self.len -= 1;
+    /// Takes one that waits, in turn or out of it. Its drive.
+    ///
+    /// # Panics
+    /// It does not wait.
+    pub(super) fn take(&mut self, of: C) -> DriveId {
+        let taken = self.places.take(&of);
+        let place = taken.unwrap_or_else(|| panic!("{of:?} waits"));
+        let list = self.queues[place.drive.index()].of(place.turn);
+        self.waiting.remove(list, place.handle);
+        self.urgent -= usize::from(place.turn == Turn::Urgent);
+        place.drive
     }
 
-    /// A copy that waits is urgent from now on, behind those that are already. O(copies that wait
-    /// for the drive).
-    pub(super) fn hurry(&mut self, drive: DriveId, copy: C) {
-        if self.is_urgent(drive, copy) {
-            return;
+    /// A copy that waits is urgent from now on, behind those that are already.
+    pub(super) fn hurry(&mut self, of: C) {
+        if !self.is_urgent(of) {
+            let drive = self.take(of);
+            self.push(drive, of, Turn::Urgent);
         }
-        self.take(drive, copy);
-        self.push(drive, copy, Turn::Urgent);
     }
 
     /// Whether some copy is urgent.
@@ -217,9 +260,10 @@ impl<C: Copy + Eq + Debug> Queues<C> {
         self.urgent > 0
     }
 
-    /// Whether a copy is among the urgent ones of its drive. O(these).
-    pub(super) fn is_urgent(&self, drive: DriveId, copy: C) -> bool {
-        self.queues[drive.index()].urgent.contains(&copy)
+    /// Whether a copy is among the urgent ones of its drive.
+    pub(super) fn is_urgent(&self, of: C) -> bool {
+        let place = self.place(of);
+        place.is_some_and(|place| place.turn == Turn::Urgent)
     }
 
     /// Takes all copies that wait for a drive, to be queued anew.
@@ -230,17 +274,17 @@ impl<C: Copy + Eq + Debug> Queues<C> {
     /// The urgent copy that a drive is to write now, if there is one.
     pub(super) fn first_urgent(&self, drive: DriveId) -> Option<C> {
         let queue = &self.queues[drive.index()];
-        let first = queue.urgent.front().copied();
-        first.filter(|_| queue.under_way < URGENT)
+        let first = queue.urgent.front().filter(|_| queue.under_way < URGENT)?;
+        Some(*self.waiting.item(first))
     }
 
     /// The first urgent copy of a drive cannot be written now, or is urgent no longer: it waits for
     /// spare time, behind all others.
     pub(super) fn postpone(&mut self, drive: DriveId) {
-        let Queue { urgent, others, .. } = &mut self.queues[drive.index()];
-        let first = urgent.pop_front().expect("one is urgent");
-        others.push_back(first);
-        self.urgent -= 1;
+        let of = self.first(drive).filter(|of| self.is_urgent(*of));
+        let of = of.expect("one is urgent");
+        self.take(of);
+        self.push(drive, of, Turn::SpareTime);
     }
 
     /// A drive has one more of such writes to do.
@@ -256,9 +300,24 @@ impl<C: Copy + Eq + Debug> Queues<C> {
     /// Recounts everything and panics on a contradiction. The drives of such writes under way, in
     /// any order.
     pub(super) fn audit(&self, writes: impl Iterator<Item = DriveId>) {
-        let waiting = |queue: &Queue<C>| queue.urgent.len() + queue.others.len();
+        self.places.audit();
+        let waiting = |queue: &Queue| queue.urgent.len() + queue.others.len();
         let queued: usize = self.queues.iter().map(waiting).sum();
-        assert_eq!(queued, self.len, "a delayed copy got lost");
+        let places = (self.len(), self.waiting.len());
+        assert_eq!((queued, queued), places, "a delayed copy got lost");
+        for (drive, queue) in (0..).map(DriveId).zip(&self.queues) {
+            let lists = [
+                (&queue.urgent, Turn::Urgent),
+                (&queue.others, Turn::SpareTime),
+            ];
+            for (list, turn) in lists {
+                for of in self.waiting.iter(list) {
+                    let place = self.place(*of).expect("it has a place");
+                    assert_eq!((place.drive, place.turn), (drive, turn), "{of:?}");
+                    assert_eq!(self.waiting.item(place.handle), of);
+                }
+            }
+        }
         let urgent: usize = self.queues.iter().map(|queue| queue.urgent.len()).sum();
         assert_eq!(urgent, self.urgent, "urgent copies");
         let mut under_way = vec![0; self.queues.len()];
@@ -271,77 +330,10 @@ impl<C: Copy + Eq + Debug> Queues<C> {
     }
 }
 
-impl<C: Keyed<Key = C> + Ord + Debug> Delayed<C> {
-    pub(super) fn new(drives: u16, limit: u64) -> Delayed<C> {
-        Delayed {
-            queues: Queues::new(drives, limit),
-            waiting: Sorted::default(),
-        }
-    }
-
-    /// A copy is to be written to a drive later. One that waits already becomes urgent if it is
-    /// now: O(copies that wait for the drive).
-    pub(super) fn push(&mut self, drive: DriveId, copy: C, turn: Turn) -> Pushed {
-        if self.waits(copy) {
-            if turn == Turn::Urgent {
-                self.queues.hurry(drive, copy);
-            }
-            return Pushed::Already;
-        }
-        if !self.queues.has_room() {
-            return Pushed::Full;
-        }
-        self.waiting.insert(copy);
-        self.queues.push(drive, copy, turn);
-        Pushed::Queued
-    }
-
-    /// A copy that waited when the power went waits again. It is in no buffer, so there is always
-    /// room.
-    pub(super) fn resume(&mut self, drive: DriveId, copy: C) {
-        self.waiting.insert(copy);
-        self.queues.push(drive, copy, Turn::SpareTime);
-    }
-
-    /// Whether a copy waits.
-    pub(super) fn waits(&self, copy: C) -> bool {
-        let found = self.waiting.at(self.waiting.seek(&copy));
-        found == Some(&copy)
-    }
-
-    /// The copy that a drive may write next.
-    pub(super) fn first(&self, drive: DriveId) -> Option<C> {
-        self.queues.first(drive)
-    }
-
-    /// Takes it from the queue.
-    pub(super) fn pop(&mut self, drive: DriveId) -> Option<C> {
-        let copy = self.queues.pop(drive)?;
-        self.waiting.take(&copy).expect("what is queued waits");
-        Some(copy)
-    }
-
-    /// The queues, for what is urgent in them.
-    pub(super) fn queues(&mut self) -> &mut Queues<C> {
-        &mut self.queues
-    }
-
-    /// Whether a copy is among the urgent ones of its drive. O(these).
-    pub(super) fn is_urgent(&self, drive: DriveId, copy: C) -> bool {
-        self.queues.is_urgent(drive, copy)
-    }
-
-    /// Recounts everything and panics on a contradiction. The drives of delayed writes under way,
-    /// in any order.
-    pub(super) fn audit(&self, writes: impl Iterator<Item = DriveId>) {
-        self.queues.audit(writes);
-        assert_eq!(self.queues.len(), self.waiting.len(), "copies that wait");
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::Rng;
 
     const DRIVE: DriveId = DriveId(1);
 
@@ -351,19 +343,19 @@ mod tests {
 
     #[test]
     fn a_copy_waits_once() {
-        let mut delayed = Delayed::new(2, 10);
+        let mut delayed = Queues::new(2, 10);
         assert_eq!(
-            delayed.push(DRIVE, copy(5), Turn::SpareTime),
+            delayed.delay(DRIVE, copy(5), Turn::SpareTime),
             Pushed::Queued
         );
         assert_eq!(
-            delayed.push(DRIVE, copy(5), Turn::SpareTime),
+            delayed.delay(DRIVE, copy(5), Turn::SpareTime),
             Pushed::Already
         );
         assert_eq!(delayed.pop(DRIVE), Some(copy(5)));
         assert_eq!(delayed.pop(DRIVE), None);
         assert_eq!(
-            delayed.push(DRIVE, copy(5), Turn::SpareTime),
+            delayed.delay(DRIVE, copy(5), Turn::SpareTime),
             Pushed::Queued
         );
         delayed.audit(std::iter::empty());
@@ -371,15 +363,17 @@ mod tests {
 
     #[test]
     fn what_waits_already_may_become_urgent() {
-        let mut delayed = Delayed::new(2, 10);
+        let mut delayed = Queues::new(2, 10);
         for chunk in [5, 6] {
             delayed.push(DRIVE, copy(chunk), Turn::SpareTime);
         }
-        let again = delayed.push(DRIVE, copy(6), Turn::Urgent);
+        let again = delayed.delay(DRIVE, copy(6), Turn::Urgent);
         assert_eq!(again, Pushed::Already);
-        delayed.push(DRIVE, copy(5), Turn::Urgent);
-        delayed.push(DRIVE, copy(6), Turn::Urgent);
-        let first = delayed.queues().first_urgent(DRIVE);
+        for chunk in [5, 6] {
+            let again = delayed.delay(DRIVE, copy(chunk), Turn::Urgent);
+            assert_eq!(again, Pushed::Already);
+        }
+        let first = delayed.first_urgent(DRIVE);
         assert_eq!(first, Some(copy(6)), "it keeps its turn");
         assert_eq!(delayed.pop(DRIVE), Some(copy(6)));
         assert_eq!(delayed.pop(DRIVE), Some(copy(5)));
@@ -388,13 +382,13 @@ mod tests {
 
     #[test]
     fn the_buffer_is_limited() {
-        let mut delayed = Delayed::new(2, 2);
+        let mut delayed = Queues::new(2, 2);
         delayed.push(DRIVE, copy(1), Turn::SpareTime);
         delayed.push(DRIVE, copy(2), Turn::SpareTime);
-        assert_eq!(delayed.push(DRIVE, copy(3), Turn::SpareTime), Pushed::Full);
+        assert_eq!(delayed.delay(DRIVE, copy(3), Turn::SpareTime), Pushed::Full);
         delayed.pop(DRIVE);
         assert_eq!(
-            delayed.push(DRIVE, copy(3), Turn::SpareTime),
+            delayed.delay(DRIVE, copy(3), Turn::SpareTime),
             Pushed::Queued
         );
     }
@@ -413,11 +407,73 @@ mod tests {
         assert_eq!(queues.first_urgent(DRIVE), Some(copy(1)));
         queues.postpone(DRIVE);
         assert_eq!(order(&queues), [3, 5, 6, 0, 2, 4, 1]);
-        queues.take(DRIVE, copy(6));
-        queues.take(DRIVE, copy(0));
+        queues.take(copy(6));
+        queues.take(copy(0));
         let taken = std::iter::from_fn(|| queues.pop(DRIVE));
         assert!(taken.eq([3, 5, 2, 4, 1].map(copy)));
         queues.audit(std::iter::empty());
+    }
+
+    /// Lists that are searched.
+    #[derive(Default)]
+    struct Literal([Vec<CopyOf>; 2]);
+
+    impl Literal {
+        fn take(&mut self, of: CopyOf) -> bool {
+            let before = self.0.each_ref().map(Vec::len);
+            self.0
+                .iter_mut()
+                .for_each(|list| list.retain(|one| *one != of));
+            before != self.0.each_ref().map(Vec::len)
+        }
+
+        fn push(&mut self, of: CopyOf, turn: Turn) {
+            self.0[usize::from(turn == Turn::SpareTime)].push(of);
+        }
+    }
+
+    #[test]
+    fn random_sequences_leave_what_lists_that_are_searched_leave() {
+        let mut rng = Rng::stream(3, "delayed");
+        let mut queues = Queues::new(1, 30);
+        let mut literal = Literal::default();
+        let drive = DriveId(0);
+        // So that none that is urgent is to be written now.
+        (0..URGENT).for_each(|_| queues.write_begins(drive));
+        for _ in 0..20_000 {
+            let of = copy(rng.below(40) as u32);
+            let turn = [Turn::Urgent, Turn::SpareTime][rng.below(2) as usize];
+            match rng.below(6) {
+                0 | 1 => {
+                    let waits = literal.0.concat().contains(&of);
+                    let expected = match (waits, literal.0.concat().len() < 30) {
+                        (true, _) => Pushed::Already,
+                        (false, true) => Pushed::Queued,
+                        (false, false) => Pushed::Full,
+                    };
+                    assert_eq!(queues.delay(drive, of, turn), expected);
+                    let hurries = turn == Turn::Urgent && !literal.0[0].contains(&of);
+                    if expected == Pushed::Queued || waits && hurries {
+                        literal.take(of);
+                        literal.push(of, turn);
+                    }
+                }
+                2 => {
+                    let first = literal.0.concat().first().copied();
+                    assert_eq!(queues.pop(drive), first);
+                    first.map(|of| literal.take(of));
+                }
+                3 if literal.take(of) => assert_eq!(queues.take(of), drive),
+                4 if !literal.0[0].is_empty() => {
+                    queues.postpone(drive);
+                    let first = literal.0[0].remove(0);
+                    literal.push(first, Turn::SpareTime);
+                }
+                _ => {}
+            }
+            assert!(queues.iter(drive).eq(literal.0.concat()));
+            queues.audit(std::iter::repeat_n(drive, URGENT));
+        }
     }
 
     #[test]

@@ -1,11 +1,10 @@
 //! First come, first served: the order of arrival, whatever it costs.
 //!
-//! The baseline of every comparison; Linux calls it `none`. O(1) per I/O.
+//! The baseline of every comparison; Linux calls it `none`. O(1) per I/O, and
+//! O(log n), amortised, where some are withdrawn.
 
-use std::collections::VecDeque;
-
+use super::fifo::Fifo;
 use crate::contract::{Next, Scheduler, View};
-use crate::ids::IoId;
 use crate::io::Io;
 use crate::registry::Spec;
 use crate::stream::Streams;
@@ -13,12 +12,12 @@ use crate::units::Instant;
 
 #[derive(Default)]
 struct Fcfs {
-    queue: VecDeque<IoId>,
+    queue: Fifo<()>,
 }
 
 impl Scheduler for Fcfs {
     fn insert(&mut self, _now: Instant, io: &Io, _streams: &Streams) {
-        self.queue.push_back(io.id);
+        self.queue.push(io.id, ());
     }
 
     fn grown(&mut self, _now: Instant, _before: &Io, _after: &Io, _streams: &Streams) {
@@ -26,17 +25,20 @@ impl Scheduler for Fcfs {
     }
 
     fn withdraw(&mut self, _now: Instant, io: &Io) {
-        let found = self.queue.iter().position(|id| *id == io.id);
-        let index = found.expect("what is withdrawn waits");
-        self.queue.remove(index);
+        self.queue.leave(io.id);
     }
 
     fn next(&mut self, _view: &View<'_>) -> Next {
-        self.queue.pop_front().map_or(Next::Empty, Next::Start)
+        let first = self.queue.pop();
+        first.map_or(Next::Empty, |(id, ())| Next::Start(id))
     }
 
     fn len(&self) -> usize {
         self.queue.len()
+    }
+
+    fn audit(&self) {
+        self.queue.audit();
     }
 }
 

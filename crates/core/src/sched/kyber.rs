@@ -15,11 +15,10 @@
 //! second after an answer, once there are 500 of them, or a second is over. Writes that nobody
 //! waits for may take three quarters of the places before the drive. Facts of
 //! `block/kyber-iosched.c`, Linux 6.12; discards, which have a domain of their own there, do not
-//! come here. O(1) for each I/O; nothing is allocated once the queues have been as long as they
-//! get.
+//! come here. O(1) for each I/O, O(log n), amortised, where some are withdrawn; nothing is
+//! allocated once the queues have been as long as they get.
 
-use std::collections::VecDeque;
-
+use super::fifo::Fifo;
 use crate::contract::{Next, Queued, Scheduler, View};
 use crate::ids::IoId;
 use crate::io::{DriveDone, Io};
@@ -74,7 +73,8 @@ impl Times {
 /// One direction.
 #[derive(Default)]
 struct Domain {
-    waiting: VecDeque<Waiting>,
+    /// What waits, and when it came.
+    waiting: Fifo<Instant>,
     target: Duration,
     tokens: u32,
     on_drive: u32,
@@ -86,13 +86,6 @@ struct Domain {
     enough_at: [Option<Instant>; 2],
     /// What 99 % were within when the drive was not crowded; used once.
     remembered: Option<usize>,
-}
-
-/// A request, and when it came.
-#[derive(Clone, Copy)]
-struct Waiting {
-    id: IoId,
-    came: Instant,
 }
 
 /// When a request came, and went to the drive.
@@ -179,7 +172,7 @@ impl Kyber {
         if domain.on_drive >= domain.tokens && !rests {
             return None;
         }
-        let Waiting { id, came, .. } = domain.waiting.pop_front()?;
+        let (id, came) = domain.waiting.pop()?;
         domain.on_drive += 1;
         self.batched += 1;
         if self.sent.len() <= id.index() {
@@ -207,10 +200,7 @@ fn enough(now: Instant, times: &Times, enough_at: &mut Option<Instant>) -> bool 
 impl Scheduler for Kyber {
     fn insert(&mut self, now: Instant, io: &Io, _streams: &Streams) {
         self.catch_up(now);
-        self.domains[direction(io.op)].waiting.push_back(Waiting {
-            id: io.id,
-            came: now,
-        });
+        self.domains[direction(io.op)].waiting.push(io.id, now);
     }
 
     fn admits(&self, io: &Io, queued: &Queued) -> bool {
@@ -226,9 +216,7 @@ impl Scheduler for Kyber {
     }
 
     fn withdraw(&mut self, _now: Instant, io: &Io) {
-        let waiting = &mut self.domains[direction(io.op)].waiting;
-        let at = waiting.iter().position(|one| one.id == io.id);
-        waiting.remove(at.expect("what is withdrawn waits"));
+        self.domains[direction(io.op)].waiting.leave(io.id);
     }
 
     fn next(&mut self, view: &View<'_>) -> Next {
@@ -271,6 +259,7 @@ impl Scheduler for Kyber {
 
     fn audit(&self) {
         for (domain, most) in self.domains.iter().zip(TOKENS) {
+            domain.waiting.audit();
             assert!(
                 (1..=most).contains(&domain.tokens),
                 "{} tokens",

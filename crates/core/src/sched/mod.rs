@@ -6,6 +6,7 @@ use crate::registry::{ConfigError, DriveEnv, Kind, KindCard, Spec};
 mod bench;
 mod by_block;
 pub(crate) mod desk;
+mod fifo;
 mod habits;
 mod line;
 mod queueing;

@@ -287,7 +287,8 @@ impl Graph {
         self.steps[id.index()].doomed.get_or_insert(failure);
     }
 
-    /// The open I/Os with these tags, in order, which have not started. O(steps), for all of them.
+    /// The open I/Os with these tags, which have not started, in order of their names. O(steps), for
+    /// all of them.
     pub(super) fn unbound(&self, tags: &[(Tag, Failure)]) -> Vec<(IoId, Failure)> {
         let of_tag = |tag: Tag| tags.binary_search_by_key(&tag.0, |(tag, _)| tag.0);
         let found = |(id, step): (IoId, &Open)| match &step.work {

@@ -19,6 +19,7 @@ use crate::offer::Seen;
 use crate::op::{Failure, Op, Status};
 use crate::position::Search;
 use crate::registry::Kind;
+use crate::sorted::Keyed;
 use crate::stack::Lane;
 use crate::stream::Streams;
 use crate::units::{Blocks, Instant, Pba};
@@ -268,10 +269,22 @@ impl Queue {
 
     /// Of the oldest of each line, the oldest that is admitted.
     fn admissible(&self) -> Option<Held> {
-        let mut oldest = self.outside.as_ref()?.room.oldest();
-        oldest
-            .find(|held| self.scheduler.admits(&held.io, &self.queued))
-            .copied()
+        let mut found: Option<&Held> = None;
+        for mut of_class in self.outside.as_ref()?.room.oldest() {
+            let Some(oldest) = of_class.next() else {
+                continue;
+            };
+            let Io { op, sync, .. } = oldest.io;
+            if self.scheduler.is_full(op, sync, &self.queued) {
+                continue;
+            }
+            let before = found.map_or(u64::MAX, Keyed::key);
+            let all = std::iter::once(oldest).chain(of_class);
+            let mut older = all.take_while(|held| held.key() < before);
+            let admitted = older.find(|held| self.scheduler.admits(&held.io, &self.queued));
+            found = admitted.or(found);
+        }
+        found.copied()
     }
 
     /// Another drive has begun what waits here too, or it is open and now gets an address.
@@ -537,11 +550,8 @@ impl Queue {
     pub(super) fn audit(&self) {
         self.scheduler.audit();
         self.merger.iter().for_each(|merger| merger.audit());
-        let oldest = self
-            .outside
-            .iter()
-            .flat_map(|outside| outside.room.oldest());
-        for held in oldest {
+        let rooms = self.outside.iter().map(|outside| &outside.room);
+        for held in rooms.flat_map(|room| room.oldest()).flatten() {
             assert!(
                 !self.scheduler.admits(&held.io, &self.queued),
                 "{:?} waits to be admitted, and would be",

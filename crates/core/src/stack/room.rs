@@ -44,6 +44,17 @@ impl<K: Ord + Copy + std::fmt::Debug> Keyed for By<K> {
     }
 }
 
+/// Reads, writes that somebody waits for, and other writes: those of one class may all be refused.
+const CLASSES: usize = 3;
+
+fn class_of(io: &Io) -> usize {
+    match io.op {
+        Op::Read => 0,
+        _ if io.sync => 1,
+        _ => 2,
+    }
+}
+
 /// All lines that somebody stands in.
 #[derive(Default)]
 pub(super) struct Room {
@@ -52,7 +63,8 @@ pub(super) struct Room {
     lines: Vec<Sorted<Held>>,
     spare: Vec<usize>,
     by_whose: Sorted<By<Whose>>,
-    by_age: Sorted<By<u64>>,
+    /// By the class of its oldest.
+    by_age: [Sorted<By<u64>>; CLASSES],
     held: usize,
 }
 
@@ -115,26 +127,31 @@ impl Room {
 
     /// Changes a line, and where it stands by age.
     fn change<T>(&mut self, line: usize, how: impl FnOnce(&mut Sorted<Held>) -> T) -> T {
-        let oldest = |waiting: &Sorted<Held>| waiting.first().map(Keyed::key);
+        let oldest = |waiting: &Sorted<Held>| {
+            let first = waiting.first();
+            first.map(|held| (class_of(&held.io), held.key()))
+        };
         let waiting = &mut self.lines[line];
         let before = oldest(waiting);
         let found = how(waiting);
         let after = oldest(waiting);
         if before != after {
-            if let Some(key) = before {
-                self.by_age.take(&key);
+            if let Some((class, key)) = before {
+                self.by_age[class].take(&key);
             }
-            if let Some(key) = after {
-                self.by_age.insert(By { key, line });
+            if let Some((class, key)) = after {
+                self.by_age[class].insert(By { key, line });
             }
         }
         found
     }
 
-    /// The oldest of each line, in order of age.
-    pub(super) fn oldest(&self) -> impl Iterator<Item = &Held> {
-        let lines = self.by_age.iter();
-        lines.filter_map(|by| self.lines[by.line].first())
+    /// The oldest of each line, class by class, those of a class in order of age.
+    pub(super) fn oldest(&self) -> [impl Iterator<Item = &Held>; CLASSES] {
+        self.by_age.each_ref().map(|by_age| {
+            let lines = by_age.iter();
+            lines.filter_map(|by| self.lines[by.line].first())
+        })
     }
 }
 
@@ -164,13 +181,15 @@ mod tests {
         Held { io, merges: false }
     }
 
-    fn oldest(room: &Room) -> Vec<u64> {
-        room.oldest().map(|held| held.io.sequence).collect()
+    fn oldest(room: &Room) -> [Vec<u64>; CLASSES] {
+        let numbers = |held: &Held| held.io.sequence;
+        room.oldest()
+            .map(|of_class| of_class.map(numbers).collect())
     }
 
     #[test]
     fn reads_and_writes_stand_apart_and_streams_where_they_are_limited() {
-        for (by_stream, expected) in [(false, vec![1, 2]), (true, vec![1, 2, 4])] {
+        for (by_stream, reads) in [(false, vec![1]), (true, vec![1, 4])] {
             let mut room = Room::new(by_stream);
             for (sequence, op, stream) in [
                 (3, Op::Read, 7),
@@ -180,7 +199,7 @@ mod tests {
             ] {
                 room.insert(held(sequence, op, stream));
             }
-            assert_eq!((oldest(&room), room.len()), (expected, 4));
+            assert_eq!((oldest(&room), room.len()), ([reads, vec![], vec![2]], 4));
             assert!(!room.is_free_for(&held(0, Op::Write, 7).io));
             assert_eq!(room.is_free_for(&held(0, Op::Write, 9).io), by_stream);
             assert!(room.take(&held(2, Op::Write, 7).io).is_some());

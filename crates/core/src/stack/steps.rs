@@ -463,7 +463,10 @@ impl Stack {
         if plan.revoked.is_empty() {
             return;
         }
-        for (id, failure) in self.graph.unbound(&plan.revoked) {
+        let mut revoked = self.graph.unbound(&plan.revoked);
+        // Schedulers seek them among what waits, from the oldest on. So each is found near there.
+        revoked.sort_unstable_by_key(|(id, _)| self.graph.io(*id).io.sequence);
+        for (id, failure) in revoked {
             if self.graph.waits(id) {
                 self.graph.doom(id, failure);
                 continue;

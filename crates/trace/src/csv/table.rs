@@ -347,52 +347,27 @@ impl Table {
         cursor: &mut Cursor<'a>,
         row: &mut Row<'a>,
     ) -> Option<()> {
-        let quoted = cursor.peek() == Some(b'"');
         match column {
-            Column::Ignored => return self.text(cursor).map(|_| ()),
-            Column::Op => return self.op(cursor, row),
             Column::Time if self.columns.clock == Clock::Dates => return self.date(cursor, row),
+            Column::Time => row.record.ts = unquoted(cursor, |cursor| self.time(cursor))?,
+            Column::Offset(scale) => row.offset = unquoted(cursor, whole)?.checked_mul(scale),
+            Column::Length(scale) => row.length = unquoted(cursor, whole)?.checked_mul(scale),
+            Column::Op => return self.op(cursor, row),
+            Column::Ignored => return self.text(cursor).map(|_| ()),
             Column::Device => {
                 row.device = self.text(cursor).filter(|name| !name.is_empty())?;
-                return Some(());
             }
-            Column::Client => {
-                row.client = self.text(cursor)?;
-                return Some(());
-            }
+            Column::Client => row.client = self.text(cursor)?,
             Column::Flags
             | Column::Offer
             | Column::Priority
             | Column::Service(_)
             | Column::Response(_)
-                if self.is_blank(cursor) =>
-            {
-                return Some(());
-            }
+                if self.is_blank(cursor) => {}
             Column::Flags | Column::Offer => return self.flags(column, cursor, row),
             Column::Priority => return self.priority(cursor, row),
-            Column::Service(unit) => {
-                row.record.service_ns = self.duration(cursor, unit, row)?;
-                return Some(());
-            }
-            Column::Response(unit) => {
-                row.record.response_ns = self.duration(cursor, unit, row)?;
-                return Some(());
-            }
-            _ => {}
-        }
-        if quoted {
-            cursor.byte(b'"')?;
-        }
-        match column {
-            Column::Time => row.record.ts = self.time(cursor)?,
-            Column::Offset(scale) => row.offset = whole(cursor)?.checked_mul(scale),
-            Column::Length(scale) => row.length = whole(cursor)?.checked_mul(scale),
-            // All others were read above.
-            _ => {}
-        }
-        if quoted {
-            cursor.byte(b'"')?;
+            Column::Service(unit) => row.record.service_ns = self.duration(cursor, unit, row)?,
+            Column::Response(unit) => row.record.response_ns = self.duration(cursor, unit, row)?,
         }
         Some(())
     }
@@ -590,6 +565,20 @@ fn took(cursor: &mut Cursor<'_>, unit: u64) -> Option<u64> {
         _ => took,
     };
     Some(took.unsigned_abs())
+}
+
+/// What is read of a field, which may stand in quotes.
+#[inline]
+fn unquoted<'a, T>(
+    cursor: &mut Cursor<'a>,
+    read: impl FnOnce(&mut Cursor<'a>) -> Option<T>,
+) -> Option<T> {
+    let quoted = cursor.byte(b'"').is_some();
+    let found = read(cursor)?;
+    if quoted {
+        cursor.byte(b'"')?;
+    }
+    Some(found)
 }
 
 /// A whole number, perhaps written with zeros behind a point.

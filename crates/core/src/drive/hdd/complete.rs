@@ -186,27 +186,30 @@ impl CompleteOracle {
         }
     }
 
-    /// When the arm is on a track for a write of `len` blocks, and when its data are there.
+    /// When the arm is on a track for a write of `len` blocks, and when its data are there: if
+    /// that is not later, an instant that is not later either.
     #[inline]
-    fn writes(&self, now: Instant, to: ArmPosition, len: Blocks) -> [Instant; 2] {
-        let ready = self.ready(now, Op::Write);
+    fn writes(&self, ready: &Ready, to: ArmPosition, len: Blocks) -> [Instant; 2] {
         let Controller {
             mechanics,
             firmware,
             ..
         } = &self.twin;
         let movement = mechanics.movement(self.freed(Op::Write).arm, to, Op::Write);
+        let arrives = ready.moves + movement.max(firmware.write_seek_min);
+        let all = ready.coming.all(firmware, len.0);
+        if all <= arrives {
+            return [arrives, all];
+        }
         let turn = mechanics.spindle().revolution();
         let sector = match self.bus_is_slower {
             true => mechanics.layout().sector_time(to.cylinder),
             false => turn,
         };
-        let arrives = ready.moves + movement.max(firmware.write_seek_min);
-        let there = ready.coming.there(
-            firmware,
-            [firmware.needed_to_write(len.0), len.0],
-            (sector, turn),
-        );
+        let needed = firmware.needed_to_write(len.0);
+        let there = ready
+            .coming
+            .there(firmware, [needed, len.0], (sector, turn));
         [arrives, there]
     }
 }
@@ -230,12 +233,13 @@ impl Oracle for CompleteOracle {
     }
 
     fn positioning_time(&self, now: Instant, op: Op, place: &Place, len: Blocks) -> Duration {
-        let Ready { from, moves, .. } = self.ready(now, op);
+        let ready = self.ready(now, op);
         let mechanics = &self.twin.mechanics;
         if op == Op::Write {
-            let soonest = self.writes(now, place.arm_position(), len);
-            return passes(mechanics.spindle(), soonest, place.angle).since(from);
+            let soonest = self.writes(&ready, place.arm_position(), len);
+            return passes(mechanics.spindle(), soonest, place.angle).since(ready.from);
         }
+        let Ready { from, moves, .. } = ready;
         moves.since(from) + mechanics.positioning_time(moves, self.freed(op).arm, op, place)
     }
 
@@ -314,9 +318,10 @@ impl Arm for CompleteOracle {
     }
 
     fn seek_time(&self, now: Instant, op: Op, to: ArmPosition, len: Blocks) -> Duration {
-        let Ready { from, moves, .. } = self.ready(now, op);
+        let ready = self.ready(now, op);
+        let Ready { from, moves, .. } = ready;
         if op == Op::Write {
-            let [arrives, there] = self.writes(now, to, len);
+            let [arrives, there] = self.writes(&ready, to, len);
             return arrives.max(there).since(from);
         }
         moves.since(from) + self.twin.mechanics.movement(self.freed(op).arm, to, op)
@@ -363,7 +368,7 @@ impl Arm for CompleteOracle {
         to: ArmPosition,
         len: Blocks,
     ) -> Option<Arrival> {
-        let [arrives, there] = self.writes(now, to, len);
+        let [arrives, there] = self.writes(&self.ready(now, Op::Write), to, len);
         Some(self.twin.mechanics.arrival(arrives.max(there), late))
     }
 

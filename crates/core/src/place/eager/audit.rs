@@ -66,7 +66,7 @@ impl EagerCopies {
         let is_known = |chunk: &u32| self.is_lost(*chunk) && !self.withdrawn.contains(chunk);
         let lost = (0..self.geometry.chunks).filter(is_known);
         for of in lost.flat_map(|chunk| self.copies_of(chunk)) {
-            let is_urgent = || self.copies.is_urgent(self.drive(of), of);
+            let is_urgent = || self.copies.is_urgent(of);
             assert!(
                 !self.can_hurry(of) || is_urgent(),
                 "{of:?} waits for spare time"

@@ -268,9 +268,9 @@ impl Copies {
         &mut self.queues
     }
 
-    /// Whether a copy is among the urgent ones of its drive. O(these).
-    pub(super) fn is_urgent(&self, drive: DriveId, of: CopyOf) -> bool {
-        self.queues.is_urgent(drive, of)
+    /// Whether a copy is among the urgent ones of its drive.
+    pub(super) fn is_urgent(&self, of: CopyOf) -> bool {
+        self.queues.is_urgent(of)
     }
 
     /// The copies that wait for a drive: the urgent ones, then the others, the oldest first.
@@ -284,10 +284,9 @@ impl Copies {
         self.left_queue(of)
     }
 
-    /// Takes a copy out of its queue before its turn. Where its data are. O(copies that wait for
-    /// the drive).
-    pub(super) fn withdraw(&mut self, drive: DriveId, of: CopyOf) -> Source {
-        self.queues.take(drive, of);
+    /// Takes a copy out of its queue before its turn. Where its data are.
+    pub(super) fn withdraw(&mut self, of: CopyOf) -> Source {
+        self.queues.take(of);
         self.left_queue(of)
     }
 
@@ -544,7 +543,7 @@ mod tests {
             Delayed::Already
         );
         assert!(copies.waiting(DRIVE).eq([ONE, OTHER]));
-        assert_eq!(copies.withdraw(DRIVE, OTHER), Buffer);
+        assert_eq!(copies.withdraw(OTHER), Buffer);
         assert!(copies.waiting(DRIVE).eq([ONE]));
         copies.audit(std::iter::empty());
     }

@@ -80,8 +80,7 @@ impl EagerCopies {
         for of in self.copies_of(chunk) {
             let waits = self.copies.get(of) == Some(Copy::Waiting(Source::Buffer));
             if waits && self.turn(of, Source::Buffer) == Turn::Urgent {
-                let drive = self.drive(of);
-                self.copies.queues().hurry(drive, of);
+                self.copies.queues().hurry(of);
             }
         }
     }

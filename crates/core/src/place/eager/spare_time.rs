@@ -60,7 +60,7 @@ impl EagerCopies {
         let due = |of: &CopyOf| holds_one(of) && self.is_due(*of);
         let found = self.copies.waiting(drive).find(due);
         if let Some(of) = found {
-            let source = self.copies.withdraw(drive, of);
+            let source = self.copies.withdraw(of);
             return self.propagate(of, source, out);
         }
         let here = |(of, _): &(CopyOf, u8)| {
@@ -92,7 +92,7 @@ impl EagerCopies {
 
     /// Whether something is under way that may leave a slot of a drive: a change of the map, a copy
     /// on its way home, or a write of a chunk that holds one. O(what is not settled and what is
-    /// under way), for a drive where nothing else can be done.
+    /// under way, with a search for each), for a drive where nothing else can be done.
     fn room_comes(&self, drive: DriveId) -> bool {
         let is_here = |of: CopyOf| self.drive(of) == drive;
         let mut changes = self.changes.iter();
@@ -103,16 +103,18 @@ impl EagerCopies {
         }
         let starts =
             |one: &Underway| one.slot != NOWHERE || self.map.free[one.drive.index()].free() > 0;
-        let leaves = |chunk: u32| {
-            let mut underway = self.underway.iter();
-            underway.any(|(_, one)| one.of.chunk == chunk && starts(one))
+        let leaves = |one: &Underway| {
+            let holds = |of: CopyOf| is_here(of) && self.slot(of) != NOWHERE;
+            let is_unsettled = |of: CopyOf| self.copies.get(of).is_some();
+            let copies = || self.copies_of(one.of.chunk);
+            starts(one) && copies().any(holds) && copies().any(is_unsettled)
         };
+        if self.underway.iter().any(|(_, one)| leaves(one)) {
+            return true;
+        }
         let mut here = self.copies.chunks().flat_map(|chunk| self.copies_of(chunk));
-        here.any(|of| {
-            // A delayed write to any slot waits for one itself.
-            let goes_home = self.home(of).is_some() && self.copies.is_written(of);
-            is_here(of) && (goes_home || self.slot(of) != NOWHERE && leaves(of.chunk))
-        })
+        // A delayed write to any slot waits for one itself.
+        here.any(|of| is_here(of) && self.home(of).is_some() && self.copies.is_written(of))
     }
 
     /// Bad homes keep all slots of a drive: what waits for one there fails.

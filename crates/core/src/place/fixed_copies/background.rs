@@ -155,7 +155,7 @@ impl<L: Layout> FixedCopies<L> {
             if self.gone.has(drive) {
                 continue;
             }
-            match self.delayed.push(drive, of, self.turn(chunk)) {
+            match self.delayed.delay(drive, of, self.turn(chunk)) {
                 Pushed::Queued => out.wake.push(drive),
                 Pushed::Already => {}
                 Pushed::Full => self.propagate(of, 1, out),

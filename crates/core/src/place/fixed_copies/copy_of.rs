@@ -4,7 +4,6 @@
 use std::fmt;
 
 use crate::maplog::copies::{COPIES_MAX, Chunk};
-use crate::sorted::Keyed;
 
 /// Bits for the number of a copy: there are [`COPIES_MAX`] at most. The 60 that are left number
 /// more chunks than any table in NVRAM.
@@ -34,15 +33,6 @@ impl CopyOf {
 impl fmt::Debug for CopyOf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "copy {} of chunk {}", self.copy(), self.chunk().0)
-    }
-}
-
-impl Keyed for CopyOf {
-    type Key = CopyOf;
-
-    #[inline]
-    fn key(&self) -> CopyOf {
-        *self
     }
 }
 

@@ -135,9 +135,9 @@ impl<L: Layout> FixedCopies<L> {
     /// What only drives that are gone have, and the buffer, is urgent from now on.
     pub(super) fn hurry(&mut self) {
         for drive in (0..self.layout.drives()).map(DriveId) {
-            for of in self.delayed.queues().take_all(drive) {
+            for of in self.delayed.take_all(drive) {
                 let turn = self.turn(of.chunk());
-                self.delayed.queues().push(drive, of, turn);
+                self.delayed.push(drive, of, turn);
             }
         }
     }
@@ -161,16 +161,16 @@ impl<L: Layout> FixedCopies<L> {
 
     /// Drives write urgent copies. One that cannot be written now waits for spare time.
     pub(super) fn write_urgent(&mut self, out: &mut Plan) {
-        if !self.delayed.queues().any_urgent() {
+        if !self.delayed.any_urgent() {
             return;
         }
         for drive in (0..self.layout.drives()).map(DriveId) {
-            while let Some(of) = self.delayed.queues().first_urgent(drive) {
+            while let Some(of) = self.delayed.first_urgent(drive) {
                 if self.can_hurry(of) {
                     self.delayed.pop(drive);
                     self.propagate(of, 1, out);
                 } else {
-                    self.delayed.queues().postpone(drive);
+                    self.delayed.postpone(drive);
                 }
             }
         }

@@ -43,7 +43,7 @@ use std::ops::Range;
 
 use slab::Slab;
 
-use super::delayed::{Delayed, check_foreground};
+use super::delayed::{Queues, Turn, check_foreground};
 use super::gone::Gone;
 use super::striping::Striping;
 use super::{choice, copy_set};
@@ -232,7 +232,7 @@ pub(super) struct FixedCopies<L> {
     unsettled: Sorted<Unsettled>,
     underway: Slab<Underway>,
     writes: Slab<Writing>,
-    delayed: Delayed<CopyOf>,
+    delayed: Queues<CopyOf>,
     table: CopiesTable,
     /// Chunks with candidates.
     undecided: usize,
@@ -281,7 +281,7 @@ impl<L: Layout> FixedCopies<L> {
             unsettled: Sorted::default(),
             underway: Slab::new(),
             writes: Slab::new(),
-            delayed: Delayed::new(layout.drives(), knobs.integer("buffer_chunks")),
+            delayed: Queues::new(layout.drives(), knobs.integer("buffer_chunks")),
             table,
             undecided: 0,
             gone: Gone::none(layout.drives()),
@@ -318,7 +318,9 @@ impl<L: Layout> FixedCopies<L> {
         let chunk = entry.chunk;
         for copy in members(self.all & !state.current) {
             let of = CopyOf::new(chunk, copy);
-            self.delayed.resume(self.layout.place(of).0, of);
+            // It is in no buffer, so there is always room.
+            let drive = self.layout.place(of).0;
+            self.delayed.push(drive, of, Turn::SpareTime);
         }
     }
 
@@ -410,7 +412,7 @@ impl<L: Layout> FixedCopies<L> {
         let first = CopyOf::new(piece.first, copy);
         let (drive, at) = self.layout.place(first);
         if let Part::Delayed(_) = part {
-            self.delayed.queues().write_begins(drive);
+            self.delayed.write_begins(drive);
         }
         let mut planned = PlannedIo::new(drive, op, Target::At(at + piece.from), piece.len);
         let block = piece.first.0 * self.layout.chunk().0 + piece.from.0;
@@ -428,7 +430,7 @@ impl<L: Layout> FixedCopies<L> {
         let underway = self.underway.remove(tag.0 as usize);
         if let Part::Delayed(_) = underway.part {
             let (drive, _) = self.layout.place(underway.first);
-            self.delayed.queues().write_ends(drive);
+            self.delayed.write_ends(drive);
         }
         underway
     }
@@ -613,8 +615,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
         Some(&self.table)
     }
 
-    /// A copy is current, or being written, or waits to be; some copy of a chunk is current; NVRAM
-    /// says the same.
+    /// What waits is urgent if it must be; some copy of a chunk is current; NVRAM says the same.
     fn audit(&self) {
         let delayed = self.underway.iter().filter_map(|(_, one)| match one.part {
             Part::Delayed(_) => Some(self.layout.place(one.first).0),
@@ -632,9 +633,8 @@ impl<L: Layout> Placement for FixedCopies<L> {
             for copy in 0..self.layout.copies() {
                 let chunk = state.chunk;
                 let of = CopyOf::new(chunk, copy);
-                let (drive, _) = self.layout.place(of);
                 let hurries = self.delayed.waits(of) && self.can_hurry(of);
-                let is_urgent = || self.delayed.is_urgent(drive, of);
+                let is_urgent = || self.delayed.is_urgent(of);
                 assert!(!hurries || is_urgent(), "{of:?} waits for spare time");
             }
             let kept = state.kept.map(|index| self.table.entry(index));

@@ -60,7 +60,7 @@ fn volume(copies: u8, cached: bool) -> FixedCopies<Side> {
         unsettled: Sorted::default(),
         underway: Slab::new(),
         writes: Slab::new(),
-        delayed: Delayed::new(copies.into(), 100),
+        delayed: Queues::new(copies.into(), 100),
         table: CopiesTable::new(&striped(&layout, 1)),
         undecided: 0,
         gone: Gone::none(copies.into()),
@@ -332,7 +332,7 @@ fn delayed_copies_that_failed_together_are_tried_alone_after_medium_errors() {
         });
         let write = underway(0, 3, 1, Part::Delayed(Apart::Tried));
         let tag = Tag(copies.underway.insert(write) as u64);
-        copies.delayed.queues().write_begins(DriveId(1));
+        copies.delayed.write_begins(DriveId(1));
         let mut out = Plan::default();
         copies.ended(tag, &end(Op::Write, 0, 3, status), &mut out);
         assert_eq!(out.ios().count(), alone, "{status:?}");

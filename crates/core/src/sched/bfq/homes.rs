@@ -235,9 +235,14 @@ impl Bfq {
 
     /// How many places may be taken when an I/O joins; none if there is no limit.
     pub(super) fn limit_of(&self, io: &Io) -> Option<u64> {
+        self.limit(io.op, self.is_sync(io))
+    }
+
+    /// The same for all of an operation that somebody waits for, or that nobody does.
+    pub(super) fn limit(&self, op: Op, sync: bool) -> Option<u64> {
         let all = Some(self.set.nr_requests).filter(|all| *all > 0)?;
         let raised = self.totals.raised > 0;
-        Some(match (io.op == Op::Read, self.is_sync(io), raised) {
+        Some(match (op == Op::Read, sync, raised) {
             (true, ..) => all,
             (_, true, false) => all * 12 / 16,
             (_, true, true) => all * 6 / 16,

@@ -67,6 +67,7 @@ use crate::ids::{GroupId, IoId, StreamId};
 use crate::io::{DriveDone, Io};
 use crate::list::{List, Pool};
 use crate::measure::Tell;
+use crate::op::Op;
 use crate::registry::Knobs;
 use crate::sorted::Sorted;
 use crate::stream::{Class, Streams};
@@ -439,6 +440,11 @@ impl Scheduler for Bfq {
 
     fn limits_streams(&self) -> bool {
         true
+    }
+
+    fn is_full(&self, op: Op, sync: bool, queued: &Queued) -> bool {
+        let limit = self.limit(op, sync || self.set.own_writes);
+        limit.is_some_and(|limit| queued.all() > 0 && u64::from(queued.all()) >= limit)
     }
 
     fn keeps_apart(&self) -> bool {

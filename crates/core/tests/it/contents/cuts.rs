@@ -20,14 +20,14 @@ use crate::contents::setups::Setup;
 
 /// What a life goes on with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kept {
+pub(super) enum Kept {
     All,
     /// A table that says nothing: what was being written is forgotten, and what is bad.
     Nothing,
 }
 
 /// Requests come, and somewhere among them the power goes.
-fn suffer(rig: &mut Rig, setup: &Setup, rng: &mut Rng, kept: Kept) {
+pub(super) fn suffer(rig: &mut Rig, setup: &Setup, rng: &mut Rng, kept: Kept) {
     load::churn(rig, setup, 3, rng);
     for _ in 0..20 {
         let chunks = rig.blocks() / setup.chunk;

@@ -3,6 +3,8 @@
 //! [`Medium`](super::medium::Medium) says what has to become of each command, so a drive that fails
 //! where nothing is wrong, or the other way round, is seen at once. What drives tell may fail
 //! requests and is never wrong data; what they do not tell is wrong data exactly where it says so.
+//! Which faults meet which placement, with caches and write buffers above or without, is drawn
+//! (`words`).
 
 use std::collections::BTreeSet;
 
@@ -15,37 +17,9 @@ use nearslot_core::stack::{Action, Input};
 
 use crate::contents::load;
 use crate::contents::rig::Rig;
-use crate::contents::setups::{DRIVES, SETUPS, Setup};
+use crate::contents::setups::{BUFFERED, CACHED, SETUPS, Setup};
+use crate::contents::words;
 use crate::support::number;
-
-/// What drives tell.
-const TOLD: &[&str] = &[
-    "injected:latent_per_tib=8000000:latent_run_blocks=3:latent_within_s=15:tries_ms=20",
-    "injected:latent_per_tib=4000000:latent_run_blocks=5:latent_within_s=15:latent_mend=false:tries_ms=5",
-    "injected:timeout_share=0.03:timeout_ms=60",
-    "injected:latent_per_tib=8000000:latent_run_blocks=9:latent_within_s=15:tries_ms=5:gone_at_s=12:timeout_share=0.1:timeout_ms=30",
-    "injected:latent_per_tib=8000000:latent_within_s=15:tries_ms=0:drive=0:slow_factor=3:slow_add_ms=1.5:slow_share=0.4",
-];
-
-/// What they do not tell.
-const SILENT: &[&str] = &[
-    "injected:lost_share=0.02",
-    "injected:misdirected_share=0.02",
-    "injected:torn_share=0.05:rot_per_tib=8000000:rot_within_s=15",
-    "injected:lost_share=0.01:misdirected_share=0.01:torn_share=0.02:rot_per_tib=8000000:rot_within_s=15",
-];
-
-/// What they do not tell, and what they tell if their sectors are protected.
-const CAUGHT: &[&str] = &[
-    "injected:rot_per_tib=8000000:rot_within_s=15",
-    "injected:misdirected_share=0.02",
-    "injected:lost_share=0.01:misdirected_share=0.01:torn_share=0.02:rot_per_tib=8000000:rot_within_s=15",
-    "injected:latent_per_tib=4000000:latent_run_blocks=3:latent_within_s=15:tries_ms=5:rot_per_tib=8000000:rot_within_s=15",
-];
-
-/// What they do not tell, of writes that fail for bad blocks, too: these stay bad.
-const MIXED: &str = "injected:misdirected_share=0.3:lost_share=0.05:torn_share=0.1:latent_per_tib=9000000:\
-                     latent_run_blocks=3:latent_within_s=15:latent_mend=false:tries_ms=2";
 
 /// A life on such drives, and what is found at its end.
 fn life(setup: &Setup, kind: &str, seed: u64) -> Rig {
@@ -84,6 +58,11 @@ fn with(setup: &Setup, faults: &'static str) -> Setup {
     Setup { faults, ..*setup }
 }
 
+/// All placements, and those that have caches or write buffers above.
+fn everywhere() -> impl Iterator<Item = &'static Setup> {
+    SETUPS.iter().chain(CACHED).chain(BUFFERED)
+}
+
 /// Counts of all lives, by measure.
 struct Totals(Vec<(&'static str, u64)>);
 
@@ -115,9 +94,8 @@ fn what_drives_tell_is_no_wrong_data() {
         "mended_blocks",
     ];
     let (mut totals, mut failed, mut compared) = (Totals::of(&names), 0, 0);
-    for (index, setup) in SETUPS.iter().enumerate() {
-        let setup = with(setup, TOLD[index % TOLD.len()]);
-        let rig = life(&setup, DRIVES[index % DRIVES.len()], index as u64);
+    for (setup, kind, seed) in words::each(everywhere(), words::told, "told") {
+        let rig = life(&setup, kind, seed);
         totals.add(&rig);
         (failed, compared) = (failed + rig.failed, compared + rig.contents.compared);
         assert_eq!(rig.contents.wrong, 0, "{setup:?}");
@@ -137,9 +115,8 @@ fn what_no_drive_tells_is_wrong_where_it_happened_and_nowhere_else() {
         "wrong_blocks_read",
     ];
     let (mut totals, mut wrong, mut compared) = (Totals::of(&names), 0, 0);
-    for (index, setup) in SETUPS.iter().enumerate() {
-        let setup = with(setup, SILENT[index % SILENT.len()]);
-        let rig = life(&setup, DRIVES[index / 2 % DRIVES.len()], index as u64);
+    for (setup, kind, seed) in words::each(everywhere(), words::silent, "silent") {
+        let rig = life(&setup, kind, seed);
         totals.add(&rig);
         (wrong, compared) = (wrong + rig.contents.wrong, compared + rig.contents.compared);
         assert_eq!(rig.failed, 0, "{setup:?}");
@@ -161,13 +138,8 @@ fn a_write_that_fails_has_left_what_came_before_wherever_it_went() {
         "wrong_blocks_read",
     ];
     let mut totals = Totals::of(&names);
-    for (index, setup) in SETUPS.iter().enumerate() {
-        let rig = life(
-            &with(setup, MIXED),
-            DRIVES[index % DRIVES.len()],
-            index as u64,
-        );
-        totals.add(&rig);
+    for (setup, kind, seed) in words::each(SETUPS.iter(), words::mixed, "mixed") {
+        totals.add(&life(&setup, kind, seed));
     }
     totals.check(100);
 }
@@ -178,15 +150,17 @@ fn a_write_that_fails_has_left_what_came_before_wherever_it_went() {
 fn protected_sectors_bring_nothing_that_rotted_or_was_meant_for_another_place() {
     let names = ["caught_reads", "misdirected_writes", "wrong_reads"];
     let (mut totals, mut failed) = (Totals::of(&names), [0, 0]);
-    for (index, setup) in SETUPS.iter().enumerate() {
-        let faults = index % CAUGHT.len();
+    for (setup, kind, seed) in words::each(everywhere(), words::caught, "caught") {
         let setup = Setup {
             protected: true,
-            ..with(setup, CAUGHT[faults])
+            ..setup
         };
-        let rig = life(&setup, DRIVES[index / 4 % 2], index as u64);
+        // One where every place is as good as every other has no sectors.
+        let kind = if kind == "null" { "disk" } else { kind };
+        let rig = life(&setup, kind, seed);
         totals.add(&rig);
-        if faults != 1 && faults != 2 {
+        let leaves_old = ["lost", "misdirected", "torn"];
+        if !leaves_old.iter().any(|what| setup.faults.contains(what)) {
             assert_eq!(rig.contents.wrong, 0, "{setup:?}");
         }
         failed[usize::from(setup.copies > 1)] += rig.failed;
@@ -241,7 +215,12 @@ fn drives_with_queues_and_merged_commands_fail_alike() {
         "wrong_reads",
     ];
     let mut totals = Totals::of(&names);
-    let all = [TOLD[0], TOLD[2], SILENT[0], SILENT[3]];
+    let all = [
+        "injected:latent_per_tib=8000000:latent_run_blocks=3:latent_within_s=15:tries_ms=20",
+        "injected:timeout_share=0.03:timeout_ms=60",
+        "injected:lost_share=0.02",
+        "injected:lost_share=0.01:misdirected_share=0.01:torn_share=0.02:rot_per_tib=8000000:rot_within_s=15",
+    ];
     for (index, setup) in SETUPS.iter().filter(|setup| !setup.maps()).enumerate() {
         let merge = ["none", "contiguous"][index % 2];
         for (number, faults) in all.into_iter().enumerate() {

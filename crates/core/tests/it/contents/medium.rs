@@ -2,7 +2,8 @@
 //! to the same faults.
 //!
 //! It says what must become of each command, does to the data what no drive tells, and counts by
-//! itself.
+//! itself. Over drives that nothing goes wrong on, it decides what becomes of a command: these forget
+//! what they hold when the power goes, and it does not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -34,11 +35,24 @@ struct Block {
     written: Option<Instant>,
 }
 
+/// The command that has ended so; whether a write was forced changes nothing.
+fn commanded(done: &DriveDone) -> Command {
+    Command {
+        io: done.io,
+        op: done.op,
+        at: done.at,
+        len: done.len,
+        fua: false,
+    }
+}
+
 /// All drives of a volume.
 pub(crate) struct Medium {
     faults: Arc<dyn Faults>,
     /// Whether drives look at guard and tag of each block.
     protected: bool,
+    /// Whether it decides how a command ends, and no drive does.
+    decides: bool,
     drives: Vec<Vec<Block>>,
     /// By the name of the measure.
     counts: BTreeMap<&'static str, u64>,
@@ -55,9 +69,32 @@ impl Medium {
         any.then(|| Medium {
             faults,
             protected,
+            decides: false,
             drives: vec![vec![Block::default(); blocks as usize]; drives],
             counts: BTreeMap::new(),
         })
+    }
+
+    /// The same over drives on which nothing goes wrong.
+    pub(crate) fn that_decides(self) -> Medium {
+        Medium {
+            decides: true,
+            ..self
+        }
+    }
+
+    /// Whether a block does not hold what the drive has said, or has rotted by this instant.
+    pub(crate) fn is_wrong(&self, drive: DriveId, block: u64, by: Instant) -> bool {
+        let flag = self.drives[drive.index()][block as usize].wrong;
+        flag || self.bad(Decay::Rotten, drive, block, by)
+    }
+
+    /// The power has gone while a write was under way: it had reached this block.
+    pub(crate) fn arrived(&mut self, now: Instant, drive: DriveId, block: u64) {
+        self.drives[drive.index()][block as usize] = Block {
+            written: Some(now),
+            ..Block::default()
+        };
     }
 
     fn count(&mut self, name: &'static str, number: u64) {
@@ -81,18 +118,9 @@ impl Medium {
     }
 
     /// A drive has ended a command.
-    pub(crate) fn ended(&mut self, now: Instant, drive: DriveId, done: &DriveDone) -> Deed {
-        let DriveDone {
-            io, op, at, len, ..
-        } = *done;
-        // Whether a write is forced changes nothing.
-        let command = Command {
-            io,
-            op,
-            at,
-            len,
-            fua: false,
-        };
+    pub(crate) fn ended(&mut self, now: Instant, drive: DriveId, done: &mut DriveDone) -> Deed {
+        let DriveDone { op, at, len, .. } = *done;
+        let command = commanded(done);
         let began = Instant(now.0 - done.cost.total().0);
         let fate = self.faults.fate(drive, began, &command);
         let mut blocks = at.0..at.0 + len.0;
@@ -108,6 +136,9 @@ impl Medium {
             }
             _ => Status::Done,
         };
+        if self.decides {
+            done.status = expected;
+        }
         assert_eq!(done.status, expected, "{command:?} of {began}");
         let mut deed = Deed {
             lands: fate.lands,
@@ -153,10 +184,7 @@ impl Medium {
 
     fn was_read(&mut self, drive: DriveId, command: &Command, began: Instant, deed: &mut Deed) {
         let blocks = command.at.0..command.at.0 + command.len.0;
-        let is_wrong = |block: &u64| {
-            let flag = self.drives[drive.index()][*block as usize].wrong;
-            flag || self.bad(Decay::Rotten, drive, *block, began)
-        };
+        let is_wrong = |block: &u64| self.is_wrong(drive, *block, began);
         deed.wrong = blocks.filter(is_wrong).collect();
         self.count("wrong_reads", u64::from(!deed.wrong.is_empty()));
         self.count("wrong_blocks_read", deed.wrong.len() as u64);

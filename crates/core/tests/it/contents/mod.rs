@@ -35,8 +35,10 @@ mod room;
 mod rules;
 mod saved;
 mod setups;
+mod silent_cuts;
 mod spares;
 mod sums;
 mod uncounted;
+mod words;
 
 pub(crate) use faults::complaint;

@@ -21,7 +21,6 @@ use nearslot_core::ids::{DriveId, IoId, RequestId};
 use nearslot_core::io::{Command, Data, DriveDone, Moves, Origin, StepNumber};
 use nearslot_core::op::{Op, Status};
 use nearslot_core::request::Request;
-use nearslot_core::rng::Rng;
 use nearslot_core::units::{Blocks, Instant};
 
 use crate::contents::kept::Kept;
@@ -52,11 +51,11 @@ pub(crate) enum Stamp {
 pub(super) struct Written {
     pub(super) stamp: Stamp,
     submitted: u64,
-    answered: u64,
+    pub(super) answered: u64,
     /// When it was answered, or failed.
-    ended: u64,
+    pub(super) ended: u64,
     /// Whether a flush has been answered since that came after.
-    covered: bool,
+    pub(super) covered: bool,
 }
 
 /// Not answered yet.
@@ -84,7 +83,7 @@ pub(super) struct Running {
     pub(super) command: Command,
     pub(super) origin: Origin,
     /// What it writes.
-    data: Vec<Stamp>,
+    pub(super) data: Vec<Stamp>,
 }
 
 /// The model.
@@ -98,7 +97,7 @@ pub(crate) struct Contents {
     /// By place in an array with parity: its drive.
     pub(super) seats: Vec<usize>,
     /// By drive; kept only where a power cut takes what caches have.
-    below: Vec<Below<Stamp>>,
+    pub(super) below: Vec<Below<Stamp>>,
     pub(crate) loses: bool,
     /// By drive, each with the command that carries it out.
     pub(super) running: Vec<Vec<(IoId, Running)>>,
@@ -109,15 +108,15 @@ pub(crate) struct Contents {
     /// By block of the volume, in the order of submission.
     pub(super) history: Vec<Vec<Written>>,
     /// What was found last, by block of the volume, if nothing has been written there since.
-    last_read: Vec<Option<Stamp>>,
+    pub(super) last_read: Vec<Option<Stamp>>,
     /// What delayed copies are made of, by block of the volume.
     pub(super) buffer: Vec<Stamp>,
     /// What compaction has read, by drive and block of the volume.
     moving: BTreeMap<(DriveId, u64), Stamp>,
     /// What the reads brought that writes may carry, by step and block of the volume.
-    brought: BTreeMap<StepNumber, BTreeMap<u64, Stamp>>,
+    pub(super) brought: BTreeMap<StepNumber, BTreeMap<u64, Stamp>>,
     /// What goes into parities.
-    sums: Sums,
+    pub(super) sums: Sums,
     /// Whether commands may fail: then a write may be answered with fewer copies than it waits for.
     pub(crate) may_fail: bool,
     /// Requests that failed while no other write of the same chunks was under way.
@@ -736,46 +735,6 @@ impl Contents {
             };
             self.parts.0 += 1;
             self.parts.1 += u64::from(blocks.any(is_short));
-        }
-    }
-
-    /// The power goes: writes under way have reached any of their blocks, and nobody answers any
-    /// more.
-    pub(crate) fn cut(&mut self, rng: &mut Rng) {
-        self.torn = true;
-        for (drive, running) in self.running.iter_mut().enumerate() {
-            for (_, part) in running.drain(..) {
-                let at = part.command.at.0 as usize;
-                let blocks = self.drives[drive][at..].iter_mut();
-                for (block, written) in blocks.zip(part.data) {
-                    if rng.chance(0.5) {
-                        *block = written;
-                    }
-                }
-            }
-        }
-        for (below, held) in self.below.iter_mut().zip(&mut self.drives) {
-            self.set_back += below.cut(held, rng);
-        }
-        for one in self.history.iter_mut().flatten() {
-            // Where caches lose what they have, no more was promised than a flush has covered;
-            // above a write buffer, all that was answered.
-            if self.loses && !one.covered && self.setup.writes == "none" {
-                (one.answered, one.ended) = (NEVER, NEVER);
-            }
-        }
-        self.last_read.fill(None);
-        self.asked.clear();
-        self.memory.clear();
-        // Steps are counted anew.
-        self.brought.clear();
-        self.sums.forget_steps();
-    }
-
-    /// A flush is answered that came then.
-    fn cover(&mut self, submitted: u64) {
-        for one in self.history.iter_mut().flatten() {
-            one.covered |= one.answered < submitted;
         }
     }
 

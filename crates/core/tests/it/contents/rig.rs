@@ -134,6 +134,22 @@ impl Rig {
         }
     }
 
+    /// Over drives that forget what is wrong on them when the power goes: so the medium beside them
+    /// says what becomes of their commands.
+    pub(crate) fn deciding(setup: &Setup, kind: &str, sched: &str, seed: u64) -> Rig {
+        let faulty = Rig::over(setup, setup.build(kind, sched, seed));
+        let medium = faulty.medium.map(Medium::that_decides);
+        let sound = Setup {
+            faults: "none",
+            protected: false,
+            ..*setup
+        };
+        Rig {
+            medium,
+            ..Rig::over(setup, sound.build(kind, sched, seed))
+        }
+    }
+
     /// Blocks of the volume.
     pub(crate) fn blocks(&self) -> u64 {
         self.stack.capacity().0
@@ -209,7 +225,10 @@ impl Rig {
         for (index, drive) in self.drives.iter().enumerate() {
             self.contents.settle(self.now, index, &**drive);
         }
-        self.contents.cut(rng);
+        let arrived = self.contents.cut(rng);
+        if let Some(medium) = &mut self.medium {
+            (arrived.iter()).for_each(|(drive, block)| medium.arrived(self.now, *drive, *block));
+        }
         let built = match left {
             Some(left) => self.config.recover(left).expect("what it kept is sound"),
             None => self.config.build().expect("it was built before"),
@@ -270,10 +289,10 @@ impl Rig {
             if let Some(failing) = &mut self.failing {
                 failing.ended(self.now, drive, &mut done);
             }
+            let medium = self.medium.as_mut();
+            let deed = medium.map(|medium| medium.ended(next, drive, &mut done));
             let failing = self.failing.as_mut();
             let said = failing.map_or(done.status, |failing| failing.said(drive, done.status));
-            let medium = self.medium.as_mut();
-            let deed = medium.map(|medium| medium.ended(next, drive, &done));
             self.contents.done(drive, &done, deed.as_ref());
             self.contents.settle(next, index, &*self.drives[index]);
             let status = said;

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use nearslot_core::config::StackConfig;
 
+use super::coming_back::{CRAMPED, CRAMPED_EAGER};
 use super::world::{Lies, World};
 use crate::support::{DISK, with_buffer};
 
@@ -133,6 +134,13 @@ fn copies_at_fixed_places() {
     suffer("mirror:disks=4:stripe_kib=8:buffer_chunks=3", "look", 90);
     suffer("mirror:disks=3:copies=3:foreground=2", "satf", 120);
     suffer("sr_array:dr=2:ds=1:stripe_kib=8", "satf", 120);
+}
+
+#[test]
+fn copies_that_have_no_room_to_wait() {
+    CRAMPED.iter().for_each(|place| suffer(place, "satf", 60));
+    (CRAMPED_EAGER.iter())
+        .for_each(|place| suffer_in(place, World::new(config(place, "satf_ew")), 40));
 }
 
 #[test]

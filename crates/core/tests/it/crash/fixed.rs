@@ -5,6 +5,7 @@ use nearslot_core::config::StackConfig;
 use nearslot_core::contract::Placement;
 use nearslot_core::registry::VolumeError;
 
+use super::coming_back::CRAMPED;
 use super::world::{Nothing, World};
 
 /// 240 chunks, so that all of them can be looked at after each cut.
@@ -130,6 +131,13 @@ fn three_copies() {
         400,
     );
     suffer("mirror:disks=3:copies=3:foreground=3", "satf", 400);
+}
+
+#[test]
+fn copies_that_have_no_room_to_wait() {
+    for (number, place) in CRAMPED.into_iter().enumerate() {
+        suffer(place, ["satf", "look", "gap_satf"][number % 3], 200);
+    }
 }
 
 /// Chunks whose numbers have 33 bits, beside some with 32.

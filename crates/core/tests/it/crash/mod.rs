@@ -11,6 +11,7 @@
 mod again;
 mod buffered;
 mod caches;
+mod coming_back;
 mod failing;
 mod faults;
 mod fixed;
@@ -289,6 +290,13 @@ fn copies_in_spare_time() {
         "gap_satf",
         600,
     );
+}
+
+#[test]
+fn copies_that_have_no_room_to_wait() {
+    for place in coming_back::CRAMPED_EAGER {
+        suffer_at(place, "satf_ew", 240);
+    }
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! Power cuts of volumes whose drives do not tell what goes wrong on them.
 //!
 //! Where sectors are protected, what rotted or was overwritten by a write to another place is never
-//! found: another copy is read and heals it, or the read fails. What a lost write, or one that went
-//! elsewhere, has left old is found there and nowhere else: the world knows these places. Where
-//! they are not, nothing can be said of clients' data; but what placements keep themselves has
-//! checksums, so a volume comes back, or it is told what is damaged.
+//! found: another copy is read and heals it, or the read fails. What a lost write, one that went
+//! elsewhere or the rest of one that was torn has left old is found there and nowhere else: the
+//! world knows these places. Where they are not, nothing can be said of clients' data; but what
+//! placements keep themselves has checksums, so a volume comes back, or it is told what is damaged.
+//! Volumes without a map, and such with parity, are in `contents::silent_cuts`.
 
 use nearslot_core::registry::VolumeError;
 
@@ -50,12 +51,14 @@ impl Tally {
             rotted,
             lost,
             misdirected,
+            torn,
             caught,
             healed,
         } = world.silent();
         self.silent.rotted += rotted;
         self.silent.lost += lost;
         self.silent.misdirected += misdirected;
+        self.silent.torn += torn;
         self.silent.caught += caught;
         self.silent.healed += healed;
         self.requests += world.failures().1;
@@ -94,6 +97,7 @@ const ALL: Chances = Chances {
     rot: 0.4,
     lost: 0.02,
     misdirected: 0.02,
+    torn: 0.05,
     map: false,
     only: None,
 };
@@ -121,6 +125,7 @@ fn check_protected(protected: bool) {
     assert!(tally.refused > 5, "{tally:?}");
     assert!(silent.lost > 5, "{tally:?}");
     assert!(silent.misdirected > 5, "{tally:?}");
+    assert!(silent.torn > 5, "{tally:?}");
 }
 
 #[test]
@@ -152,6 +157,7 @@ fn caches_that_lose_what_they_have_change_nothing() {
     assert!(*recovered > 200 / super::events_per_cut(), "{tally:?}");
     assert!(silent.lost > 5, "{tally:?}");
     assert!(silent.misdirected > 5, "{tally:?}");
+    assert!(silent.torn > 5, "{tally:?}");
 }
 
 /// Sectors of one drive rot: another copy answers, and nothing is left for the clients to hear of.
@@ -199,4 +205,29 @@ fn a_volume_on_lying_drives_comes_back_or_says_what_is_damaged() {
     }
     assert!(tally.recovered > 100 / super::events_per_cut(), "{tally:?}");
     assert!(tally.refused > 20, "{tally:?}");
+    assert!(tally.silent.torn > 20, "{tally:?}");
+}
+
+/// Writes of map and data are torn, and told as done. NVRAM knows how far a log has come, so what is
+/// left of a record is never taken for it: the volume comes back as it was, or the damage is told.
+#[test]
+fn a_record_that_was_torn_is_passed_over_or_told() {
+    let torn = Chances {
+        torn: 0.1,
+        map: true,
+        ..Chances::default()
+    };
+    let mut tally = Tally::default();
+    for place in PLACES
+        .into_iter()
+        .filter(|place| place.contains("nvram_entries"))
+    {
+        for life in 0..3 {
+            let world = world(place).going_wrong_in_life(life, torn, false);
+            suffer(place, world, 120, true, &mut tally);
+        }
+    }
+    assert!(tally.recovered > 100 / super::events_per_cut(), "{tally:?}");
+    assert!(tally.refused > 5, "{tally:?}");
+    assert!(tally.silent.torn > 20, "{tally:?}");
 }

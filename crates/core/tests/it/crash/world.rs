@@ -1,5 +1,6 @@
 //! A stack over drives whose sectors are known, and what is left of it when the power goes.
 
+mod asking;
 mod buffered;
 mod cache;
 mod cut;
@@ -11,9 +12,9 @@ mod lies;
 mod recovered;
 mod silent;
 
-use nearslot_core::io::{Command, Data, Origin};
+use nearslot_core::io::{Command, Data, Origin, RecoveryRead};
 use nearslot_core::op::{Failure, Op, Status};
-use nearslot_core::request::{Reply, Request};
+use nearslot_core::request::Reply;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -102,6 +103,11 @@ pub(crate) struct World {
     rest: BTreeMap<(u64, u64), u64>,
     /// What the last answered read found; none if it failed.
     found: Option<BTreeMap<u64, u64>>,
+    /// By block: what clients have seen there since the power came again, and did not write.
+    seen: BTreeMap<u64, u64>,
+    /// Whether clients discard. Of what is discarded, nobody could say whether it was written since
+    /// the power came again.
+    discards: bool,
     number: u64,
     version: u64,
     log_writes: u64,
@@ -195,6 +201,8 @@ impl World {
             reads: BTreeSet::new(),
             rest: BTreeMap::new(),
             found: None,
+            seen: BTreeMap::new(),
+            discards: true,
             number: 0,
             version: 0,
             log_writes: 0,
@@ -227,32 +235,6 @@ impl World {
         let life = format!("{place} faulty from version {}", self.version);
         self.faulty = Some(Faulty::new(chance, bad.unwrap_or_default(), &life));
         self
-    }
-
-    /// Sectors rot from now on, and writes are lost or go elsewhere. `protected`: drives look at
-    /// guard and tag of each sector.
-    pub(crate) fn going_wrong(self, chances: Chances, protected: bool) -> World {
-        self.going_wrong_in_life(0, chances, protected)
-    }
-
-    /// The same in one life out of many, in each of which other things go wrong.
-    pub(crate) fn going_wrong_in_life(
-        mut self,
-        life: u64,
-        chances: Chances,
-        protected: bool,
-    ) -> World {
-        let place = self.config.parts.of::<dyn Placement>();
-        let life = format!("{place} silently, life {life}");
-        self.silent = Some(Silent::new(chances, protected, self.drives.len(), &life));
-        self
-    }
-
-    /// What has gone wrong without a word.
-    pub(crate) fn silent(&self) -> Counts {
-        self.silent
-            .as_ref()
-            .map_or_else(Counts::default, |silent| silent.counts)
     }
 
     /// One in so many commands of this drive alone.
@@ -346,94 +328,18 @@ impl World {
         self.log_writes
     }
 
+    pub(crate) fn drives(&self) -> usize {
+        self.drives.len()
+    }
+
+    /// I/Os that a drive has or that wait for it.
+    pub(crate) fn waiting_on(&self, drive: usize) -> u64 {
+        self.stack.waiting_on(DriveId(drive as u16)) as u64
+    }
+
     /// Blocks that compaction wrote elsewhere.
     pub(crate) fn moves(&self) -> u64 {
         self.moves
-    }
-
-    /// Requests come, and one I/O ends.
-    pub(crate) fn step(&mut self) {
-        if self.pause == 0 && self.rng.chance(0.02) {
-            self.pause = 60;
-        }
-        self.pause = self.pause.saturating_sub(1);
-        while self.pause == 0 && self.stack.pending() < DEPTH {
-            self.ask();
-        }
-        while self.drives.iter().all(|drive| drive.next_event().is_none()) {
-            self.pause = 0;
-            self.ask();
-        }
-        self.event();
-    }
-
-    fn ask(&mut self) {
-        let size = self.chunk;
-        let first = self.rng.below(self.hot()) * self.apart();
-        let until = (first + 1 + self.rng.below(3)).min(self.chunks());
-        let all = first * size..until * size;
-        let part = first * size + size / 4..(first * size + size / 2 + 1).min(until * size);
-        match self.rng.below(21) {
-            0..10 => self.submit(Op::Write, all),
-            10..14 => self.submit(Op::Write, part),
-            14..19 => self.submit(Op::Read, all),
-            19 => self.submit(Op::Discard, all),
-            _ => self.submit(Op::Flush, 0..0),
-        }
-    }
-
-    fn chunks(&self) -> u64 {
-        self.answered.len() as u64 / self.chunk
-    }
-
-    fn blocks(&self, chunk: u64) -> std::ops::Range<u64> {
-        chunk * self.chunk..(chunk + 1) * self.chunk
-    }
-
-    /// So many places that requests begin at: few, so that they are overwritten while older copies
-    /// are still delayed.
-    fn hot(&self) -> u64 {
-        self.chunks().min(self.places)
-    }
-
-    /// Small chunks are many, of many map sectors; then the places are far apart.
-    fn apart(&self) -> u64 {
-        match self.chunk {
-            0..8 => self.chunks() / self.hot(),
-            _ => 1,
-        }
-    }
-
-    fn submit(&mut self, op: Op, blocks: std::ops::Range<u64>) {
-        // Of the drives with a cache that may lose it, some writes are forced.
-        let fua = self.loses && op == Op::Write && self.number.is_multiple_of(self.apart_forced);
-        let number = self.number;
-        self.number += 1;
-        match op {
-            Op::Write => {
-                self.version += 1;
-                self.pending.insert(number, (self.version, blocks.clone()));
-            }
-            Op::Discard => {
-                self.pending.insert(number, (NOTHING, blocks.clone()));
-            }
-            _ => {
-                self.reads.insert(number);
-            }
-        }
-        if let Some(covered) = self.covered.as_mut().filter(|_| op == Op::Flush) {
-            covered.flush_comes(number);
-        }
-        let request = Request::new(
-            number,
-            op,
-            self.first + blocks.start,
-            blocks.end - blocks.start,
-            self.now,
-        );
-        let request = Request { fua, ..request };
-        self.stack.input(self.now, Input::Submit(request));
-        self.drain();
     }
 
     fn event(&mut self) {
@@ -465,15 +371,15 @@ impl World {
                 let blocks = self.drive_blocks;
                 silent.ended(index, &mut done, (of_map, blocks))
             }
-            None => Some(command.at.0),
+            None => command.at.0..command.at.0 + command.len.0,
         };
         let is_done = done.status.is_done();
         if command.op == Op::Write {
             let forced = forced && is_done;
-            for (number, sector) in (0..kept).zip(&sectors) {
-                if let Some(at) = lands.map(|first| first + number) {
-                    self.arrived(index, at, sector, forced);
-                }
+            for (at, sector) in lands.take(kept as usize).zip(&sectors) {
+                self.arrived(index, at, sector, forced);
+            }
+            for sector in &sectors[..kept.min(sectors.len() as u64) as usize] {
                 if let Sector::Client(block, version) = *sector
                     && origin.request.is_some()
                     && is_done
@@ -609,7 +515,11 @@ impl World {
         if self.reads.remove(&request) {
             let of_read = self.rest.range((request, 0)..=(request, u64::MAX));
             let found = of_read.map(|((_, block), version)| (*block, *version));
-            self.found = is_done.then(|| found.collect());
+            let found: BTreeMap<u64, u64> = found.collect();
+            if is_done {
+                self.was_found(&found);
+            }
+            self.found = is_done.then_some(found);
         }
         self.rest.retain(|(of, _), _| *of != request);
     }
@@ -734,6 +644,14 @@ impl World {
         starts.any(Sector::is_control)
     }
 
+    /// What the stack says that recovery would read; none if something may be lost on which it
+    /// counts.
+    fn foretold(&self) -> Option<Vec<RecoveryRead>> {
+        let mut foretold = Vec::new();
+        self.stack.recovery(&mut foretold);
+        Some(foretold).filter(|_| self.is_sound() && !self.writes_control())
+    }
+
     /// The power goes: of each write under way, some sectors have arrived.
     pub(crate) fn cut(&self, seed: u64) -> Cut {
         self.stack.audit();
@@ -772,12 +690,10 @@ impl World {
                 }
             }
         }
-        let mut foretold = Vec::new();
-        self.stack.recovery(&mut foretold);
         Cut {
             config: self.config.clone(),
             images,
-            foretold: Some(foretold).filter(|_| self.is_sound() && !self.writes_control()),
+            foretold: self.foretold(),
             reads: Default::default(),
             nvram: self.stack.nvram().unwrap().to_vec(),
             buffer: self.left_in_buffer(),
@@ -793,6 +709,7 @@ impl World {
             version: self.version,
             tears,
             lost,
+            seen: self.still_seen(),
         }
     }
 }

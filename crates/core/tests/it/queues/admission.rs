@@ -1,8 +1,11 @@
 //! A scheduler says what may queue; what may not waits before it, in order.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use nearslot_core::contract::{Merging, Next, Queued, Scheduler, View};
+use nearslot_core::ids::StreamId;
 use nearslot_core::io::{DriveDone, Io};
 use nearslot_core::op::Op;
 use nearslot_core::request::Request;
@@ -90,6 +93,72 @@ fn who_would_be_admitted_does_not_pass_one_who_waits() {
     rig.ask(Op::Read, &[200, 300, 50]);
     rig.settle();
     assert_eq!(rig.commands, [(200, 8), (300, 8), (50, 8)]);
+}
+
+/// Has so many places, whoever asks; counts how often it was asked about an I/O.
+struct Counting {
+    asked: Arc<AtomicU64>,
+    queue: VecDeque<Io>,
+}
+
+impl Scheduler for Counting {
+    fn insert(&mut self, _now: Instant, io: &Io, _streams: &Streams) {
+        self.queue.push_back(*io);
+    }
+
+    fn admits(&self, io: &Io, queued: &Queued) -> bool {
+        self.asked.fetch_add(1, Relaxed);
+        !self.is_full(io.op, io.sync, queued)
+    }
+
+    fn limits_streams(&self) -> bool {
+        true
+    }
+
+    fn is_full(&self, _op: Op, _sync: bool, queued: &Queued) -> bool {
+        queued.all() >= 4
+    }
+
+    fn withdraw(&mut self, _now: Instant, _io: &Io) {
+        panic!("nothing here has alternatives");
+    }
+
+    fn next(&mut self, _view: &View<'_>) -> Next {
+        let first = self.queue.pop_front();
+        first.map_or(Next::Empty, |io| Next::Start(io.id))
+    }
+
+    fn len(&self) -> usize {
+        self.queue.len()
+    }
+}
+
+/// Else each end of an I/O would cost as much as there are streams.
+#[test]
+fn of_many_streams_that_wait_few_are_asked_about() {
+    let asked = Arc::new(AtomicU64::new(0));
+    let counting = Counting {
+        asked: asked.clone(),
+        queue: VecDeque::new(),
+    };
+    let mut rig = Rig::new(Box::new(counting), Merging::None);
+    // An audit asks about all.
+    rig.audits = false;
+    for id in 1..=1_000 {
+        let op = [Op::Read, Op::Write][id as usize % 2];
+        rig.submit(Request {
+            stream: StreamId(id as u32),
+            ..Request::new(id, op, id * 8, 8, rig.now)
+        });
+    }
+    rig.settle();
+    let in_order = (1..=1_000).map(|id| (id * 8, 8));
+    assert!(
+        rig.commands.iter().copied().eq(in_order),
+        "the oldest first"
+    );
+    let asked = asked.load(Relaxed);
+    assert!(asked < 4_000, "asked {asked} times about 1,000 I/Os");
 }
 
 /// First come, first served, with limits; knows what it was given.

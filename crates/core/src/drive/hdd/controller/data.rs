@@ -34,6 +34,12 @@ impl Coming {
         arm_ready: Instant::ZERO,
     };
 
+    /// When all of `len` blocks have crossed the bus, which is not before they may be written.
+    #[inline]
+    pub(in super::super) fn all(&self, firmware: &Firmware, len: u64) -> Instant {
+        self.from + Duration(len * firmware.write_block.0)
+    }
+
     /// When `len` blocks may begin to be written, as soon as `needed` of them are there, where a
     /// sector takes `sector` and a turn `turn`.
     #[inline]

@@ -35,7 +35,7 @@ fn what_is_written_from_a_candidate_is_stale_when_another_one_is_taken() {
 #[test]
 fn a_candidate_that_is_taken_is_not_written_even_where_no_copy_may_wait() {
     let mut copies = undecided(2);
-    copies.delayed = Delayed::new(2, 0);
+    copies.delayed = Queues::new(2, 0);
     let (read, again, write) = is_to_be_written(&mut copies, 1);
     let failed = end(Op::Read, 0, 1, FAILED);
     copies.read_failed(&read, &failed, &mut Plan::default());

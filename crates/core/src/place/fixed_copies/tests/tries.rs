@@ -80,7 +80,7 @@ fn an_urgent_copy_is_written_in_place_of_one_that_never_started() {
     });
     goes(&mut copies, 0);
     for _ in 1..crate::place::delayed::URGENT {
-        copies.delayed.queues().write_begins(DriveId(1));
+        copies.delayed.write_begins(DriveId(1));
     }
     let mut out = Plan::default();
     copies.propagate(CopyOf::new(Chunk(1), 1), 1, &mut out);
@@ -93,4 +93,18 @@ fn an_urgent_copy_is_written_in_place_of_one_that_never_started() {
     assert_eq!(out.ios().count(), 0, "the drive has enough to do");
     copies.skipped(Instant::ZERO, never.tag, DriveId(1), &Busy, &mut out);
     assert_eq!(out.ios().filter(|io| io.op == Op::Write).count(), 1);
+}
+
+/// What waited when the power went may be more than the buffer has room for. It waits on as another
+/// drive goes.
+#[test]
+fn copies_that_wait_beyond_the_buffer_wait_on_as_a_drive_goes() {
+    let mut copies = volume(3, false);
+    copies.delayed = Queues::new(3, 1);
+    let waiting = [1, 2].map(|chunk| CopyOf::new(Chunk(chunk), 2));
+    for of in waiting {
+        copies.delayed.push(DriveId(2), of, Turn::SpareTime);
+    }
+    goes(&mut copies, 0);
+    assert!(waiting.iter().all(|of| copies.delayed.waits(*of)));
 }

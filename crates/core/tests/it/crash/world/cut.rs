@@ -45,6 +45,8 @@ pub(crate) struct Cut {
     pub(super) tears: bool,
     /// Sectors that were set back, as only the cache of their drive had them.
     pub(super) lost: u64,
+    /// By block: what clients have seen in the life before and did not write.
+    pub(super) seen: BTreeMap<u64, u64>,
 }
 
 impl Survivors for Cut {
@@ -158,11 +160,13 @@ impl Cut {
             pending,
             version,
             buffer,
+            seen,
             ..
         } = self;
         let mut world = World::of(config, built, images);
         world.has_in_buffer(buffer.there);
         world.version = version;
+        (world.seen, world.discards) = (seen, false);
         let spoiled =
             bad.iter()
                 .flatten()
@@ -181,6 +185,7 @@ impl Cut {
             pending,
             spoiled,
             unreadable: 0,
+            lost_at_rest: 0,
         })
     }
 }

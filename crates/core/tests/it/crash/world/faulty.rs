@@ -56,6 +56,11 @@ impl Faulty {
         }
     }
 
+    /// No command fails any more but for what is bad.
+    pub(super) fn calm(&mut self) {
+        self.chance = 0.0;
+    }
+
     /// And this drive is gone.
     pub(super) fn without(self, gone: Option<usize>) -> Faulty {
         Faulty { gone, ..self }

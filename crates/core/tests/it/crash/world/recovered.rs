@@ -7,6 +7,7 @@ use nearslot_core::contract::Placement;
 use nearslot_core::op::Op;
 use nearslot_core::rng::Rng;
 
+use super::faulty::Faulty;
 use super::silent::LEFT;
 use super::{Cut, NOTHING, Pending, World};
 use crate::crash::knob;
@@ -22,6 +23,9 @@ pub(crate) struct Recovered {
     pub(super) spoiled: BTreeSet<u64>,
     /// Blocks that could not be read in this check.
     pub(super) unreadable: u64,
+    /// Of the last check, those of chunks that nothing was being written to when the power went; at
+    /// fixed places all.
+    pub(crate) lost_at_rest: u64,
 }
 
 impl Recovered {
@@ -54,9 +58,9 @@ impl Recovered {
             return;
         }
         let since = self.world.answered[block as usize];
+        let unsure = self.world.unsure.get(&block);
+        let is_unsure = unsure.is_some_and(|unsure| unsure.contains(&version));
         if since != NOTHING {
-            let unsure = self.world.unsure.get(&block);
-            let is_unsure = unsure.is_some_and(|unsure| unsure.contains(&version));
             assert!(
                 version == since || is_unsure,
                 "block {block}: version {version} found, {since} was written since"
@@ -69,7 +73,10 @@ impl Recovered {
         let since = self.since.get(&block);
         let may_be_lost = since.is_some_and(|since| since.contains(&version));
         assert!(
-            version == answered || may_be_lost || self.pending.values().any(on_its_way),
+            version == answered
+                || is_unsure
+                || may_be_lost
+                || self.pending.values().any(on_its_way),
             "block {block}: version {version} found, {answered} answered, {:?} on their way",
             self.pending
         );
@@ -78,10 +85,16 @@ impl Recovered {
     fn check_chunk(&mut self, chunk: u64) {
         let found = self.find(chunk);
         let blocks = self.world.blocks(chunk);
+        let touches = |range: &Range<u64>| range.start < blocks.end && blocks.start < range.end;
+        let mut pending = self.pending.values();
+        let was_written = pending.any(|(_, range)| touches(range)) && self.world.fixed.is_none();
         for (block, version) in blocks.clone().zip(&found) {
             match version {
                 Some(version) => self.check_block(block, *version),
-                None => self.unreadable += 1,
+                None => {
+                    self.unreadable += 1;
+                    self.lost_at_rest += u64::from(!was_written);
+                }
             }
         }
         // A sector is all that is whole at a fixed place.
@@ -91,10 +104,9 @@ impl Recovered {
         // Of a chunk that was discarded and written in part, the rest is nothing too.
         let writes = self.pending.values();
         for (version, range) in writes.filter(|(version, _)| *version != NOTHING) {
-            let of_write = blocks
-                .clone()
-                .zip(&found)
-                .filter(|(block, _)| range.contains(block));
+            // What was written since is of another write.
+            let of_write = (blocks.clone().zip(&found))
+                .filter(|(block, _)| range.contains(block) && self.world.is_as_left(*block));
             let readable = of_write.filter_map(|(_, found)| found.filter(|found| *found != LEFT));
             let arrived: Vec<bool> = readable.map(|found| found == *version).collect();
             let torn = arrived.windows(2).any(|pair| pair[0] != pair[1]);
@@ -104,7 +116,7 @@ impl Recovered {
 
     /// Reads the chunks that matter, or all. How many blocks cannot be read.
     pub(crate) fn check(&mut self, all: bool) -> u64 {
-        self.unreadable = 0;
+        (self.unreadable, self.lost_at_rest) = (0, 0);
         let chunks = self.world.chunks();
         let (hot, apart) = (self.world.hot(), self.world.apart());
         for chunk in 0..chunks {
@@ -239,6 +251,34 @@ impl Recovered {
             .map_or(0, |fixed| fixed.read_again)
     }
 
+    /// One in so many commands fails from now on.
+    pub(crate) fn failing(self, chance: f64) -> Recovered {
+        let world = self.world.failing(chance);
+        Recovered { world, ..self }
+    }
+
+    /// Nothing fails any more but what is bad.
+    pub(crate) fn calm(&mut self) {
+        let faulty = self.world.faulty.iter_mut();
+        faulty.for_each(Faulty::calm);
+    }
+
+    /// A drive is gone from now on.
+    pub(crate) fn losing(self, drive: usize) -> Recovered {
+        let world = self.world.losing(drive);
+        Recovered { world, ..self }
+    }
+
+    /// Requests come as in any life, for so many events.
+    pub(crate) fn live(&mut self, events: u64) {
+        (0..events).for_each(|_| self.world.step());
+    }
+
+    /// Reads and writes of drives that failed, and requests.
+    pub(crate) fn failures(&self) -> ([u64; 2], u64) {
+        self.world.failures()
+    }
+
     /// So many events before anything was looked at: copies that were delayed are written while
     /// newer ones come.
     pub(crate) fn work(mut self, events: u64) {
@@ -275,6 +315,8 @@ impl Recovered {
                 }
             }
         }
+        self.world.discards = true;
+        self.world.seen.clear();
         self.world
     }
 }

@@ -1,5 +1,5 @@
-//! What drives do and do not tell, in a world whose power goes too: sectors rot, writes are lost or
-//! go to another place.
+//! What drives do and do not tell, in a world whose power goes too: sectors rot, writes are lost, go
+//! to another place or are torn between two sectors.
 //!
 //! Of each place this knows whether a guard or a tag there does not fit, and whether a lying drive
 //! has left it old. What is read of the latter is [`LEFT`], and stays that wherever it is written:
@@ -9,10 +9,12 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use nearslot_core::contract::Placement;
 use nearslot_core::io::DriveDone;
 use nearslot_core::op::{Failure, Op, Status};
 use nearslot_core::rng::Rng;
 
+use super::World;
 use super::faulty::Spot;
 use super::image::Image;
 
@@ -29,7 +31,9 @@ pub(crate) struct Chances {
     /// Of a write.
     pub(crate) lost: f64,
     pub(crate) misdirected: f64,
-    /// Whether writes of the map, too, are lost or go elsewhere.
+    /// Of a write of several sectors.
+    pub(crate) torn: f64,
+    /// Whether writes of the map, too, are lost, go elsewhere or are torn.
     pub(crate) map: bool,
     /// The only drive on which sectors rot; none if they do on all.
     pub(crate) only: Option<usize>,
@@ -41,6 +45,7 @@ pub(crate) struct Counts {
     pub(crate) rotted: u64,
     pub(crate) lost: u64,
     pub(crate) misdirected: u64,
+    pub(crate) torn: u64,
     /// Reads that failed since a guard or tag did not fit.
     pub(crate) caught: u64,
     /// Places that were written again of which none fitted.
@@ -83,13 +88,13 @@ impl Silent {
         Silent { chances, ..self }
     }
 
-    /// A command has ended. Where a write has put its blocks; none if nowhere.
+    /// A command has ended. Where a write has put its blocks, or the first of them; none if nowhere.
     pub(super) fn ended(
         &mut self,
         drive: usize,
         done: &mut DriveDone,
         (of_map, blocks): (bool, u64),
-    ) -> Option<u64> {
+    ) -> Range<u64> {
         let (at, len) = (done.at.0, done.len.0);
         let spots = (at..at + len).map(|at| (drive, at));
         if done.op == Op::Read
@@ -100,13 +105,13 @@ impl Silent {
             done.status = Status::Failed(Failure::Medium);
         }
         if done.op != Op::Write || !done.status.is_done() {
-            return Some(at);
+            return at..at + len;
         }
         let lies = !of_map || self.chances.map;
         if lies && self.rng.chance(self.chances.lost) {
             self.counts.lost += 1;
             self.leave_old(drive, at..at + len);
-            return None;
+            return at..at;
         }
         if lies && self.rng.chance(self.chances.misdirected) {
             let to = self.rng.below(blocks - len + 1);
@@ -116,14 +121,21 @@ impl Silent {
                 let landing = (to..to + len).map(|at| (drive, at));
                 landing.clone().for_each(|spot| _ = self.old.remove(&spot));
                 self.strange.extend(landing);
-                return Some(to);
+                return to..to + len;
             }
         }
-        (at..at + len).for_each(|at| self.written(drive, at));
+        let is_torn = lies && len > 1 && self.rng.chance(self.chances.torn);
+        let end = match is_torn {
+            true => at + 1 + self.rng.below(len - 1),
+            false => at + len,
+        };
+        self.counts.torn += u64::from(is_torn);
+        self.leave_old(drive, end..at + len);
+        (at..end).for_each(|at| self.written(drive, at));
         if of_map {
             self.youngest[drive] = at..at + len;
         }
-        Some(at)
+        at..end
     }
 
     /// A sector has reached its place.
@@ -184,5 +196,33 @@ impl Silent {
             (_, true) => Some(LEFT),
             _ => None,
         }
+    }
+}
+
+impl World {
+    /// Sectors rot from now on, and writes are lost, go elsewhere or are torn. `protected`: drives
+    /// look at guard and tag of each sector.
+    pub(crate) fn going_wrong(self, chances: Chances, protected: bool) -> World {
+        self.going_wrong_in_life(0, chances, protected)
+    }
+
+    /// The same in one life out of many, in each of which other things go wrong.
+    pub(crate) fn going_wrong_in_life(
+        mut self,
+        life: u64,
+        chances: Chances,
+        protected: bool,
+    ) -> World {
+        let place = self.config.parts.of::<dyn Placement>();
+        let life = format!("{place} silently, life {life}");
+        self.silent = Some(Silent::new(chances, protected, self.drives.len(), &life));
+        self
+    }
+
+    /// What has gone wrong without a word.
+    pub(crate) fn silent(&self) -> Counts {
+        self.silent
+            .as_ref()
+            .map_or_else(Counts::default, |silent| silent.counts)
     }
 }
