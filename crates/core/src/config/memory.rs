@@ -120,7 +120,6 @@ impl StackConfig {
         let parts = memory::Parts {
             cache: cache.transpose()?,
             buffer,
-            capacity: shape.capacity,
         };
         let any = parts.cache.is_some() || parts.buffer.is_some();
         Ok(any.then(|| Memory::new(parts)))

@@ -285,6 +285,11 @@ impl Buffer {
         units.sum()
     }
 
+    /// Runs of all blocks that are there, in order.
+    pub(super) fn all_there(&self, out: &mut Vec<Extent>) {
+        self.there(&between(0, self.parts.capacity.0), out);
+    }
+
     /// Runs of blocks of an extent that are there, in order.
     pub(super) fn there(&self, extent: &Extent, out: &mut Vec<Extent>) {
         for (unit, extent) in self.units(extent) {

@@ -75,7 +75,6 @@ impl Bench {
                 table,
                 found,
             }),
-            capacity,
         });
         Bench {
             memory,

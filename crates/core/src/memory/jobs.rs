@@ -2,7 +2,7 @@
 
 use super::lines::Wanted;
 use super::shape::{runs, touched};
-use super::{Memory, Move, common};
+use super::{Memory, Move, cache_of, common};
 use crate::contract::{Pattern, Touch, Why};
 use crate::ids::{RequestId, Track};
 use crate::op::{Op, Status};
@@ -101,8 +101,8 @@ impl Memory {
         if cached.is_none_or(|cached| cached.lines.pass_by(first, end)) {
             return self.read_around(now, asked, request);
         }
-        let shape = self.shape();
-        let before = self.lines().0.lent;
+        let lines = self.lines();
+        let (shape, before) = (lines.shape(), lines.lent);
         // Pieces of what was asked for with something between that is there, and where the last one
         // ended.
         let (mut pieces, mut ended) = (0_u64, None);
@@ -110,7 +110,7 @@ impl Memory {
         let last = (end - 1) / shape.track;
         let tracks = last - first / shape.track + 1;
         for (track, mask) in shape.tracks(first, end) {
-            let cached = self.cached.as_mut().expect("there is a cache");
+            let cached = cache_of(&mut self.cached);
             let lines = &mut cached.lines;
             let (slot, away, found) = lines.look(track, mask);
             let touch = Touch {
@@ -144,7 +144,7 @@ impl Memory {
         self.begin_job(run, Some(asked), request);
         self.bring_wanted(request);
         let is_hit = self.asked[asked as usize].remaining == 0;
-        let counts = &mut self.lines().0.counts;
+        let counts = &mut self.lines().counts;
         if pieces > 1 {
             counts.cut_reads += 1;
             counts.cut_pieces += pieces;
@@ -158,7 +158,7 @@ impl Memory {
 
     /// All of a read is there. `before` it came reads had got so many pages from the write buffer.
     fn answer_hit(&mut self, now: Instant, asked: u32, before: u64) {
-        let cached = self.cached.as_ref().expect("there is a cache");
+        let cached = cache_of(&mut self.cached);
         let buffer = self.buffer.as_ref();
         let time = match buffer.filter(|_| cached.lines.lent > before) {
             Some(buffer) => buffer.read_time().max(cached.hit_time),
@@ -198,15 +198,15 @@ impl Memory {
 
     /// What the prefetcher wants is brought, behind what the read has asked for.
     fn bring_wanted(&mut self, of: &Request) {
-        if self.lines().0.wanted.is_empty() {
+        if self.lines().wanted.is_empty() {
             return;
         }
-        let mut wanted: Vec<Wanted> = std::mem::take(&mut self.lines().0.wanted);
-        let pages = self.shape().track;
+        let mut wanted: Vec<Wanted> = std::mem::take(&mut self.lines().wanted);
+        let pages = self.lines().shape().track;
         for (first, last) in wanted.drain(..) {
             let mut run: Option<Run> = None;
             for track in first..=last {
-                let bring = self.lines().0.send_for(track);
+                let bring = self.lines().send_for(track);
                 for (from, to) in runs(bring) {
                     let next = Run {
                         first: track * pages + from,
@@ -221,12 +221,12 @@ impl Memory {
                     _ if bring != 0 => {}
                     Some(run) if run.behind == NOTHING => run.behind = (track, track + 1),
                     Some(run) => run.behind.1 = track + 1,
-                    None => self.lines().0.expect(track),
+                    None => self.lines().expect(track),
                 }
             }
             self.begin_job(run, None, of);
         }
-        self.lines().0.wanted = wanted;
+        self.lines().wanted = wanted;
     }
 
     fn begin_job(&mut self, run: Option<Run>, cause: Option<u32>, of: &Request) {
@@ -267,7 +267,7 @@ impl Memory {
             behind,
         });
         self.coming.insert(Coming { first, end, job });
-        let (start, behind) = self.shape().blocks(first, end);
+        let (start, behind) = self.lines().shape().blocks(first, end);
         let request = Request {
             id,
             op: Op::Read,
@@ -286,12 +286,12 @@ impl Memory {
         assert_eq!(job.id, reply.request.id, "another job has ended");
         self.coming.take(&job.first);
         let done = reply.status.is_done();
-        let shape = self.shape();
+        let shape = self.lines().shape();
         let arrival = done.then_some((job.id, job.pattern, job.why));
         self.count(&job, done);
-        let (lines, orders) = self.lines();
+        let lines = &mut cache_of(&mut self.cached).lines;
         for of in shape.tracks(job.first, job.end) {
-            lines.come(of, arrival, orders);
+            lines.come(of, arrival, &mut self.orders);
         }
         for track in job.behind.0..job.behind.1 {
             lines.expect(track);
@@ -315,8 +315,8 @@ impl Memory {
 
     /// Pages that a job has brought, or has failed to bring.
     fn count(&mut self, job: &Job, done: bool) {
-        let cached = self.cached.as_mut().expect("there is a cache");
-        let (pages, counts) = (job.end - job.first, &mut cached.lines.counts);
+        let counts = &mut cache_of(&mut self.cached).lines.counts;
+        let pages = job.end - job.first;
         let is_ahead = job.why == Why::Brought;
         if !done {
             counts.failed += if is_ahead { pages } else { 0 };
@@ -331,16 +331,16 @@ impl Memory {
 
     /// A request gets what a job has brought of what it waited for.
     fn give(&mut self, job: &Job, waiter: &Waiter) {
-        let shape = self.shape();
+        let shape = self.lines().shape();
         let request = &self.asked[waiter.asked as usize].request;
         let (first, end) = shape.blocks(waiter.first, waiter.end);
         let extent = common(&request.extent, first, end);
         let (of, to) = (job.id, request.id);
         self.orders.push_move(Move::Give { of, to, extent });
         if job.cause != Some(waiter.asked) {
-            let (lines, orders) = self.lines();
+            let lines = &mut cache_of(&mut self.cached).lines;
             for (track, mask) in shape.tracks(waiter.first, waiter.end) {
-                lines.joined(track, mask, orders);
+                lines.joined(track, mask, &mut self.orders);
             }
         }
     }

@@ -86,8 +86,6 @@ pub struct Parts {
     pub cache: Option<CacheParts>,
     /// What keeps writes; none if they go through.
     pub buffer: Option<BufferParts>,
-    /// Of the volume.
-    pub capacity: Blocks,
 }
 
 /// What a read cache is made of.
@@ -247,7 +245,6 @@ struct Cached {
 /// A read cache, a write buffer, and requests that are not answered.
 pub struct Memory {
     cached: Option<Cached>,
-    capacity: Blocks,
     asked: Slab<Asked>,
     through: Sorted<Through>,
     jobs: Slab<Job>,
@@ -326,7 +323,6 @@ impl Memory {
     pub fn new(parts: Parts) -> Memory {
         let mut memory = Memory {
             cached: parts.cache.map(Cached::new),
-            capacity: parts.capacity,
             buffer: parts.buffer.map(|parts| Box::new(Buffer::new(parts))),
             own: Slab::new(),
             waiting: VecDeque::new(),
@@ -458,7 +454,7 @@ impl Memory {
     /// What the write buffer has, in runs of blocks by address.
     pub fn in_buffer(&self, out: &mut Vec<Extent>) {
         if let Some(buffer) = &self.buffer {
-            buffer.there(&between(0, self.capacity.0), out);
+            buffer.all_there(out);
         }
     }
 
@@ -466,16 +462,9 @@ impl Memory {
         self.buffer.as_mut().expect("there is one")
     }
 
-    /// The lines of the cache, and where orders go.
-    fn lines(&mut self) -> (&mut Lines, &mut Orders) {
-        let cached = self.cached.as_mut().expect("there is a cache");
-        (&mut cached.lines, &mut self.orders)
-    }
-
-    /// How the pages of the cache lie.
-    fn shape(&self) -> Shape {
-        let cached = self.cached.as_ref().expect("there is a cache");
-        cached.lines.shape()
+    /// The lines of the cache.
+    fn lines(&mut self) -> &mut Lines {
+        &mut cache_of(&mut self.cached).lines
     }
 
     /// The cache is told that a write or discard begins.
@@ -586,6 +575,11 @@ impl Memory {
             buffer.audit(self.own.len() - reading);
         }
     }
+}
+
+/// The cache of a memory that has one.
+fn cache_of(cached: &mut Option<Cached>) -> &mut Cached {
+    cached.as_mut().expect("there is a cache")
 }
 
 /// Blocks from one to before another.

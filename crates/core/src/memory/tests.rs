@@ -41,7 +41,6 @@ pub(super) fn built<K: Kind + ?Sized>(
 /// A memory without a write buffer.
 pub(super) fn memory(cache: CacheParts) -> Memory {
     Memory::new(Parts {
-        capacity: cache.shape.capacity,
         cache: Some(cache),
         buffer: None,
     })
@@ -94,9 +93,9 @@ impl Bench {
 
     /// The same of some tracks by one request.
     fn read_tracks(&mut self, track: u64, count: u64) -> bool {
-        let before = self.memory.lines().0.counts.read_hits;
+        let before = self.memory.lines().counts.read_hits;
         self.ask(Op::Read, track, count);
-        self.memory.lines().0.counts.read_hits > before
+        self.memory.lines().counts.read_hits > before
     }
 
     /// Some tracks are read or written by one request.
@@ -147,12 +146,12 @@ impl Bench {
     }
 
     fn holds(&mut self, track: u64) -> bool {
-        self.memory.lines().0.is_there(Track(track))
+        self.memory.lines().is_there(Track(track))
     }
 
     /// Tracks in memory.
     fn tracks(&mut self) -> u64 {
-        self.memory.lines().0.taken() / TRACK
+        self.memory.lines().taken() / TRACK
     }
 }
 
@@ -487,7 +486,7 @@ impl Strict {
     /// In place of the cache of a memory; what hears of what enters.
     fn within(bench: &mut Bench) -> Receiver<(Line, Entering)> {
         let (entered, told) = channel();
-        bench.memory.lines().0.replace(Box::new(Strict {
+        bench.memory.lines().replace(Box::new(Strict {
             missed: BTreeSet::new(),
             held: VecDeque::new(),
             entered,
@@ -560,7 +559,7 @@ fn what_enters_was_missed_and_is_told_why() {
             };
             bench.ask(op, at, tracks);
             for (line, entering) in told.try_iter() {
-                let is_asked = (at..next).contains(&bench.memory.lines().0.track_of(line).0);
+                let is_asked = (at..next).contains(&bench.memory.lines().track_of(line).0);
                 // What stays once more does so for a write as for a read.
                 let why = match (op, is_asked) {
                     (_, false) => Why::Brought,

@@ -1,7 +1,7 @@
 //! First come, first served: the order of arrival, whatever it costs.
 //!
-//! The baseline of every comparison; Linux calls it `none`. O(1) per I/O, and
-//! O(log n), amortised, where some are withdrawn.
+//! The baseline of every comparison; Linux calls it `none`. O(1) per I/O, and O(log n),
+//! amortised, where some are withdrawn.
 
 use super::fifo::Fifo;
 use crate::contract::{Next, Scheduler, View};

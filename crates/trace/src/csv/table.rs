@@ -429,11 +429,7 @@ impl Table {
         cursor: &mut Cursor<'a>,
         read: impl FnOnce(&mut Cursor<'a>) -> Option<T>,
     ) -> Option<T> {
-        let quoted = cursor.byte(b'"').is_some();
-        let value = read(cursor)?;
-        if quoted {
-            cursor.byte(b'"')?;
-        }
+        let value = unquoted(cursor, read)?;
         let (mut end, mut next) = (*cursor, *cursor);
         end.end().or_else(|| self.pass(&mut next)).map(|()| value)
     }

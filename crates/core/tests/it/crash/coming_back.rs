@@ -86,20 +86,23 @@ fn suffer(place: &str, mut world: World, events: u64, fails: f64, tally: &mut Ta
     }
 }
 
-fn plain(place: &str) -> StackConfig {
+fn sched(place: &str) -> &'static str {
     match caches::is_fixed(place) {
-        true => fixed::config(place, "satf"),
-        false => super::config(place, "satf_ew"),
+        true => "satf",
+        false => "satf_ew",
+    }
+}
+
+fn plain(place: &str) -> StackConfig {
+    let sched = sched(place);
+    match caches::is_fixed(place) {
+        true => fixed::config(place, sched),
+        false => super::config(place, sched),
     }
 }
 
 fn volatile(place: &str) -> StackConfig {
-    let sched = if caches::is_fixed(place) {
-        "satf"
-    } else {
-        "satf_ew"
-    };
-    caches::config(place, sched)
+    caches::config(place, sched(place))
 }
 
 /// Over drives of which a power cut takes nothing, and over such with caches that lose.
