@@ -8,8 +8,9 @@
 //! 128 begins of portions, the oldest first: block 8 | sequence 8
 //! ```
 //!
-//! flags: 1, the map was empty when the log began; 2, one drive alone has all of the log, of those
-//! that are to have it
+//! flags: 1, the map was empty when the log began; 2 and 4, of the two drives that are to have the
+//! log the first and the second does not have all of it, or is not there. Earlier releases set 2
+//! alone, whichever drive it was, and nothing in NVRAM.
 //!
 //! In the place of one lies a mark (a prelude, of another magic word) where a drive was set aside:
 //! no control block that is not younger counts there.
@@ -28,10 +29,13 @@ use crate::units::{BLOCK_BYTES, Blocks};
 
 const STARTS_AT: usize = 128;
 const FROM_EMPTY: u8 = 1;
-const ALONE: u8 = 2;
+const LACKING: [u8; 2] = [2, 4];
 const STARTS_MAX: usize = 2 * PORTIONS_MAX as usize + 1;
 /// A control block.
 pub(super) const CONTROL_BYTES: usize = STARTS_AT + 16 * STARTS_MAX;
+
+/// Which of the two drives that are to have a log do not have all of it.
+pub type Lacking = [bool; 2];
 
 /// Geometry, settings and cursor, as the newest sound control block has them.
 #[derive(Debug)]
@@ -39,18 +43,17 @@ pub(super) struct Control {
     pub(super) number: u64,
     pub(super) layout: Layout,
     pub(super) cursor: LogCursor,
-    /// Whether one drive alone has all of the log.
-    pub(super) alone: bool,
+    pub(super) lacking: Lacking,
     /// What is wrong with the other one, if something is.
     pub(super) other: Option<Damage>,
 }
 
-/// The control block of this number. `alone`: one drive alone has all of the log.
+/// The control block of this number.
 pub(super) fn write_control(
     layout: &Layout,
     cursor: &LogCursor,
     number: u64,
-    alone: bool,
+    lacking: Lacking,
 ) -> [u8; CONTROL_BYTES] {
     let mut block = [0; CONTROL_BYTES];
     let settings = layout.settings;
@@ -61,7 +64,9 @@ pub(super) fn write_control(
     put(&mut block, 52, &starts.to_le_bytes());
     let spread = layout.geometry.spread.to_byte();
     let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
-    let flags = flag(cursor.from_empty, FROM_EMPTY) | flag(alone, ALONE);
+    let [first, second] = LACKING;
+    let flags =
+        flag(cursor.from_empty, FROM_EMPTY) | flag(lacking[0], first) | flag(lacking[1], second);
     put(&mut block, 54, &[flags, spread]);
     let words = [
         settings.interval.0,
@@ -170,7 +175,7 @@ impl Control {
             number,
             layout,
             cursor,
-            alone: block[54] & ALONE != 0,
+            lacking: LACKING.map(|flag| block[54] & flag != 0),
             other: None,
         })
     }

@@ -4,6 +4,7 @@
 //! Source: FAST 2002, section 5.
 
 use super::Entry;
+use super::control::Lacking;
 use super::cursor::{LogCursor, Start};
 use super::format::Kind;
 use super::keeper::Keeper;
@@ -17,6 +18,7 @@ pub(super) struct InNvram {
     nvram: Nvram,
     /// Number of the last control block.
     control: u64,
+    lacking: Lacking,
     /// The batch that fills.
     filling: u64,
     /// By half: entries, and their checksum.
@@ -29,10 +31,11 @@ impl InNvram {
     pub(super) fn blank(layout: &Layout, cursor: &LogCursor) -> InNvram {
         let mut nvram = Nvram::blank(layout);
         let sums = [2, 1].map(|batch| nvram.reset(layout, batch));
-        nvram.set_control(1, layout, cursor);
+        nvram.set_control(1, layout, cursor, [false; 2]);
         InNvram {
             nvram,
             control: 1,
+            lacking: [false; 2],
             filling: 1,
             counts: [0; 2],
             sums,
@@ -44,13 +47,14 @@ impl InNvram {
         layout: &Layout,
         nvram: Nvram,
         cursor: &LogCursor,
-        control: u64,
+        (control, lacking): (u64, Lacking),
         halves: [Half; 2],
     ) -> InNvram {
         let [old, young] = halves;
         let mut found = InNvram {
             nvram,
             control,
+            lacking,
             filling: old.batch,
             counts: [0; 2],
             sums: [0; 2],
@@ -78,7 +82,9 @@ impl InNvram {
 
     fn keep_control(&mut self, layout: &Layout, cursor: &LogCursor) {
         self.control += 1;
-        self.nvram.set_control(self.control, layout, cursor);
+        let lacking = self.lacking;
+        self.nvram
+            .set_control(self.control, layout, cursor, lacking);
     }
 
     fn reset(&mut self, layout: &Layout, batch: u64) {
@@ -144,6 +150,13 @@ impl Keeper for InNvram {
         if kind == Kind::Batch {
             self.reset(layout, cursor.batches + 2);
             self.fill_the_other(layout, cursor);
+        }
+    }
+
+    fn tell_lacking(&mut self, layout: &Layout, cursor: &LogCursor, lacking: Lacking) {
+        if lacking != self.lacking {
+            self.lacking = lacking;
+            self.keep_control(layout, cursor);
         }
     }
 

@@ -14,6 +14,7 @@
 use std::fmt;
 
 use super::Entry;
+use super::control::Lacking;
 use super::cursor::{LogCursor, Start};
 use super::format::Kind;
 use super::layout::Layout;
@@ -55,9 +56,9 @@ pub(super) trait Keeper: fmt::Debug + Send {
     /// A record is in the log, as the cursor has it.
     fn advanced(&mut self, layout: &Layout, cursor: &LogCursor, kind: Kind);
 
-    /// From now on one drive alone has all of the log, or not. What was recorded is not safe
-    /// without it before a control block says so.
-    fn tell_alone(&mut self, _alone: bool) {}
+    /// From now on these drives do not have all of the log. On the drive, if one alone has: what
+    /// was recorded is not safe without it before a control block says so.
+    fn tell_lacking(&mut self, layout: &Layout, cursor: &LogCursor, lacking: Lacking);
 
     /// One control block more has to say it.
     fn tell_again(&mut self) {}

@@ -21,7 +21,7 @@
 
 use crate::units::{BLOCK_BYTES, Blocks};
 
-use super::control::write_mark;
+use super::control::{Lacking, write_mark};
 use super::cursor::{LogCursor, Start};
 use super::format::{self, ENTRY_BYTES, HEADER_BYTES, Header, Kind};
 use super::home::Home;
@@ -175,10 +175,11 @@ impl MapLog {
         self.keeper.take_back();
     }
 
-    /// From now on one drive alone has all of the log, or not. Before a control block says so, what
-    /// was written since is not safe.
-    pub fn tell_alone(&mut self, alone: bool) {
-        self.keeper.tell_alone(alone);
+    /// From now on these drives do not have all of the log. If that leaves one alone, and the log is
+    /// at home on its drive, what was written since is not safe before a control block says so.
+    pub fn tell_lacking(&mut self, lacking: Lacking) {
+        self.keeper
+            .tell_lacking(&self.layout, &self.cursor, lacking);
     }
 
     /// One control block more has to say it: in the place of the other one lies a mark.

@@ -79,6 +79,7 @@ mod virtual_tests;
 mod world;
 
 pub use buffered::BufferTable;
+pub use control::Lacking;
 pub use copies::CopiesTable;
 pub use format::{Damage, DamageAt, Fault};
 pub use home::Home;

@@ -12,13 +12,13 @@
 //! All that is asked of the memory is that an aligned word of eight bytes is written whole or not
 //! at all. An entry is there when the word counts it; the checksum runs on from entry to entry, so
 //! that recording costs the sum of nine bytes. A half is given to its next batch by one word too. A
-//! control block may tear: the other one still holds, and the record that the torn one would have
-//! told of is found behind the log's end.
+//! control block may tear: the other one still holds, and what the record had that the torn one
+//! would have told of is still in its half.
 //!
 //! Source: FAST 2002, section 5: a small NVRAM gathers map updates, and records where the youngest
 //! checkpoint is. Two halves are ours, so that updates go on while the log is written.
 
-use super::control::{CONTROL_BYTES, Control, write_control};
+use super::control::{CONTROL_BYTES, Control, Lacking, write_control};
 use super::cursor::LogCursor;
 use super::format::{self, Damage, DamageAt, ENTRY_BYTES, Fault, put, u64_at};
 use super::home::Home;
@@ -64,8 +64,14 @@ impl Nvram {
     }
 
     /// Writes the control block of this number over the older one.
-    pub(super) fn set_control(&mut self, number: u64, layout: &Layout, cursor: &LogCursor) {
-        let block = write_control(layout, cursor, number, false);
+    pub(super) fn set_control(
+        &mut self,
+        number: u64,
+        layout: &Layout,
+        cursor: &LogCursor,
+        lacking: Lacking,
+    ) {
+        let block = write_control(layout, cursor, number, lacking);
         self.store((number % 2) as usize * CONTROL_BYTES, &block);
     }
 

@@ -24,7 +24,7 @@
 //! the control block of the other says that this one is alone.
 
 use super::Entry;
-use super::control::write_control;
+use super::control::{Lacking, write_control};
 use super::cursor::{LogCursor, Start};
 use super::format::{self, ENTRY_BYTES, Kind};
 use super::keeper::Keeper;
@@ -51,9 +51,9 @@ pub(super) struct OnDrive {
     tail: Start,
     /// Whether it is of an earlier life.
     is_old: bool,
-    /// Whether one drive alone has all of the log; whether the youngest control block says so, and
-    /// the one under way.
-    alone: bool,
+    lacking: Lacking,
+    /// Whether the youngest control block says that one drive alone has all of the log, and the one
+    /// under way.
     told_alone: bool,
     telling_alone: bool,
     /// Whether the last record was a batch.
@@ -74,12 +74,17 @@ impl OnDrive {
             control,
             tail,
             is_old: true,
-            alone: false,
+            lacking: [false; 2],
             told_alone: false,
             telling_alone: false,
             was_batch: false,
             nothing: Nvram::from_bytes(Vec::new()),
         }
+    }
+
+    /// Whether one drive alone has all of the log.
+    fn is_alone(&self) -> bool {
+        self.lacking.contains(&true)
     }
 }
 
@@ -124,9 +129,9 @@ impl Keeper for OnDrive {
             return None;
         }
         let number = self.control + 1;
-        self.telling_alone = self.alone;
+        self.telling_alone = self.is_alone();
         block.clear();
-        block.extend(write_control(layout, cursor, number, self.alone));
+        block.extend(write_control(layout, cursor, number, self.lacking));
         block.resize((CONTROL_BLOCKS * BLOCK_BYTES) as usize, 0);
         Some(layout.control_at(number))
     }
@@ -151,8 +156,8 @@ impl Keeper for OnDrive {
         }
     }
 
-    fn tell_alone(&mut self, alone: bool) {
-        self.alone = alone;
+    fn tell_lacking(&mut self, _layout: &Layout, _cursor: &LogCursor, lacking: Lacking) {
+        self.lacking = lacking;
     }
 
     fn tell_again(&mut self) {
@@ -160,7 +165,7 @@ impl Keeper for OnDrive {
     }
 
     fn has_told(&self) -> bool {
-        !self.alone || self.told_alone
+        !self.is_alone() || self.told_alone
     }
 
     fn tail(&self, _layout: &Layout, _cursor: &LogCursor) -> Start {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Walking   reads records from the tail on, in order of their numbers, up to the last that NVRAM knows of
-//! Ahead     looks whether the next record is whole: the write that was under way, or one that a torn control block told of
+//! Ahead     reads the next record too: a control block that is damaged may have told of it
 //! Done      all of the map is known; `finish` replays NVRAM and checks the whole
 //! Walking -> Ahead -> Done, or -> Walking again from an older portion, or an error
 //! ```
@@ -19,7 +19,10 @@
 //!
 //! The record behind the last one that NVRAM knows of may be torn, and is then no damage: its
 //! entries are in NVRAM. There is one at most, since a control block is written before the next
-//! record begins.
+//! record begins. Even if it is whole it is not taken, but written again: the power cut may have
+//! torn it on another drive with the log. It is taken only where nothing else has what it has: if a
+//! control block is damaged, the half of NVRAM that it was written from may belong to a later batch
+//! by now.
 //!
 //! What is read depends on NVRAM alone, not on what lies there: the log can say beforehand what its
 //! recovery will read. Of a record that the end of a read cuts, the begin is kept until the rest
@@ -35,7 +38,7 @@
 
 use crate::units::{BLOCK_BYTES, Blocks};
 
-use super::control::Control;
+use super::control::{Control, Lacking};
 use super::cursor::{LogCursor, Start};
 use super::format::{Damage, DamageAt, ENTRY_BYTES, Fault, HEADER_BYTES, Header, Kind};
 use super::home::Home;
@@ -59,8 +62,8 @@ pub struct Recovery {
     /// Number of the control block, and what is wrong with the other one.
     pub(super) control: u64,
     pub(super) other: Option<Damage>,
-    /// Whether the control block says that one drive alone has all of the log.
-    pub(super) alone: bool,
+    /// As the control block has it.
+    pub(super) lacking: Lacking,
     /// As the control block has it.
     pub(super) told: LogCursor,
     /// The same, moved on by what is found behind.
@@ -71,6 +74,8 @@ pub struct Recovery {
     pub(super) state: State,
     /// The next record.
     pub(super) next: Start,
+    /// Whether a record was taken that NVRAM does not know of.
+    takes_more: bool,
     /// Number of the first record that nothing vouches for.
     pub(super) end: u64,
     /// The highest number that a record has which lies behind one that is not sound; 0 if none has.
@@ -118,6 +123,8 @@ pub struct Recovered {
     pub map: Map,
     /// The log, ready to go on.
     pub log: MapLog,
+    /// Whether the log has a record that another drive may lack, as NVRAM does not know of it.
+    pub has_more: bool,
     /// Damage that did no harm, because what it hit was known from elsewhere. The first sixteen.
     pub notes: Vec<Damage>,
 }
@@ -146,7 +153,7 @@ impl Recovery {
             number,
             layout,
             cursor,
-            alone,
+            lacking,
             other,
         } = control;
         let geometry = &layout.geometry;
@@ -157,7 +164,8 @@ impl Recovery {
             nvram,
             control: number,
             other,
-            alone,
+            lacking,
+            takes_more: false,
             next: cursor.tail(&layout),
             end: cursor.sequence,
             highest: 0,
@@ -182,6 +190,12 @@ impl Recovery {
         recovery
     }
 
+    /// Which of the two drives that are to have the log do not have all of it, as the control block
+    /// has it.
+    pub fn lacking(&self) -> Lacking {
+        self.lacking
+    }
+
     /// Blocks of the log region, as the control block has it.
     pub fn region(&self) -> Blocks {
         self.layout.settings.region
@@ -191,6 +205,7 @@ impl Recovery {
     pub(super) fn begin(&mut self, from: Start) {
         self.cursor.clone_from(&self.told);
         self.youngest = None;
+        self.takes_more = false;
         let empty = self.cursor.begins_empty(from);
         if empty {
             let copies = self.map.copies.iter_mut();
@@ -326,6 +341,9 @@ impl Recovery {
         if (bytes.len() as u64) < self.layout.record_max * BLOCK_BYTES {
             return Ok(Step::More);
         }
+        if self.is_vouched_for() {
+            return self.conclude();
+        }
         let found = self.header(bytes).ok().and_then(|header| {
             let record = bytes.get(..header.blocks as usize * BLOCK_BYTES as usize)?;
             header.check_payload(record).ok()?;
@@ -335,8 +353,15 @@ impl Recovery {
             let place = DamageAt::Log(self.layout.offset(at));
             self.apply(&header, record).map_err(|f| f.at(place))?;
             self.pass(at, &header);
+            self.takes_more = true;
         }
         self.conclude()
+    }
+
+    /// Whether the records so far and NVRAM have all of the map.
+    fn is_vouched_for(&self) -> bool {
+        let halves = || Half::read_both(&self.nvram, &self.layout, self.cursor.batches);
+        self.known.iter().all(|known| *known) && halves().is_ok()
     }
 
     /// Moves on behind a record; the cursor too, if it had not come so far.
@@ -503,6 +528,7 @@ impl Recovery {
                 Some(youngest) => log.resume_writing(youngest),
                 None => log,
             },
+            has_more: self.takes_more,
             notes: self.notes,
         })
     }
@@ -522,7 +548,7 @@ impl Recovery {
             layout,
             nvram,
             &self.cursor,
-            self.control,
+            (self.control, self.lacking),
             halves,
         ))
     }

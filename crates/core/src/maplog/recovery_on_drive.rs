@@ -136,10 +136,15 @@ impl Recovery {
             number: self.control,
             layout: self.layout,
             cursor: self.told.clone(),
-            alone: self.alone,
+            lacking: self.lacking,
             other: None,
         };
         Recovery::by(control, Nvram::from_bytes(Vec::new()))
+    }
+
+    /// Whether the control block says that one drive alone has all of the log.
+    fn is_alone(&self) -> bool {
+        self.lacking.contains(&true)
     }
 
     /// How far a sound log has come, when all was read.
@@ -172,7 +177,7 @@ impl Recovery {
         let one_more = match other {
             // If it says that this drive is alone, its last record was answered.
             Some(other) if other.control == seen.control => {
-                !other.alone && (other.other.is_none() || control == 1)
+                !other.is_alone() && (other.other.is_none() || control == 1)
             }
             // The youngest control block is lost: where the next one would lie, there is this one.
             Some(other) => other.control + 1 == seen.control,
@@ -180,7 +185,7 @@ impl Recovery {
         };
         if seen.control > control {
             let on_its_way = seen.control == control + 1 && seen.next <= next;
-            return on_its_way && is_told.is_some_and(|other| !other.alone);
+            return on_its_way && is_told.is_some_and(|other| !other.is_alone());
         }
         seen.control < control || seen.next <= next + u64::from(one_more)
     }
@@ -206,7 +211,7 @@ impl Recovery {
     /// The control block of this log, where it lies.
     pub fn control_block(&self) -> (Blocks, Vec<u8>) {
         let (layout, number) = (&self.layout, self.control);
-        let mut block = write_control(layout, &self.told, number, self.alone).to_vec();
+        let mut block = write_control(layout, &self.told, number, self.lacking).to_vec();
         block.resize(CONTROL_LEN.bytes() as usize, 0);
         (layout.control_at(number), block)
     }

@@ -193,7 +193,7 @@ fn who_is_alone_says_so_before_anything_is_answered() {
         older.covers(Some(&way), &survey(&geometry, &region))
     };
     assert!(covers(&world.world.region), "it is not answered");
-    world.world.log.tell_alone(true);
+    world.world.log.tell_lacking([false, true]);
     world.world.log.written();
     assert!(!world.world.log.has_told());
     let control = world.world.begin_write().unwrap();
@@ -237,7 +237,7 @@ fn what_was_answered_to_a_drive_that_is_alone_is_not_lost_for_the_other() {
     let last = next(&mut world);
     assert!(!world.is_control(&last));
     let has_last = world.world.region.clone();
-    world.world.log.tell_alone(true);
+    world.world.log.tell_lacking([false, true]);
     world.written();
     let control = next(&mut world);
     assert!(world.is_control(&control));

@@ -244,7 +244,7 @@ impl Stack {
         let Some(offer) = left else {
             return self.exhausted(now, drive, id);
         };
-        self.passed_on.push((id, offer));
+        self.passed_on.insert(id, offer);
         self.actions.push(Action::Offer { drive, io: id });
         self.start_io(now, drive, id, None);
     }
@@ -254,7 +254,7 @@ impl Stack {
     pub(super) fn has_landed(&mut self, done: &DriveDone) -> Option<Status> {
         let of = self.graph.io(done.io);
         let (offer, drive) = (of.io.offer?, of.drive);
-        self.passed_on.retain(|(io, _)| *io != done.io);
+        self.passed_on.remove(&done.io);
         match done.status {
             Status::Failed(Failure::Exhausted) => return Some(self.as_exhausted(done.io)),
             Status::Done | Status::Failed(Failure::Medium) => {

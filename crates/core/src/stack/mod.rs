@@ -35,7 +35,7 @@
 //!
 //! Costs a slab entry per request, step and edge; nothing is allocated once the slabs have grown.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use slab::Slab;
@@ -207,7 +207,7 @@ pub struct Stack {
     /// The offer of the range write that arrives now.
     comes: Option<OfferId>,
     /// What is left of the range writes that drives have which choose their places.
-    passed_on: Vec<(IoId, Arc<Offer>)>,
+    passed_on: BTreeMap<IoId, Arc<Offer>>,
     actions: Vec<Action>,
     /// Plans that are not in use, with their memory. Boxed, as each input takes one and puts it
     /// back.
@@ -263,7 +263,7 @@ impl Stack {
             graph: Graph::default(),
             offers: vec![Offers::default(); drives],
             comes: None,
-            passed_on: Vec::new(),
+            passed_on: BTreeMap::new(),
             actions: Vec::with_capacity(MERGED),
             plans: Vec::new(),
             spare: Vec::new(),
@@ -569,8 +569,7 @@ impl Stack {
     /// What is left of a range write that goes to a drive which chooses the place, while its action
     /// is carried out: it is not copied into the action.
     pub fn offered(&self, io: IoId) -> &Arc<Offer> {
-        let found = self.passed_on.iter().find(|(other, _)| *other == io);
-        &found.expect("it was passed on").1
+        &self.passed_on[&io]
     }
 
     /// What of the placement has to survive a power cut besides the drives; none if it keeps

@@ -11,9 +11,9 @@
 //! `Gone`.
 //!
 //! Nothing is held, and nothing is looked at, while no drive is gone. O(copies that are not
-//! settled, times writes under way at worst) for a flush while some chunk is lost, and for each
-//! command that fails or is left out while one is held: only that can make an answer wait in vain.
-//! Else O(answers that are held).
+//! settled, writes under way and answers that are held) for a flush while some chunk is lost, and
+//! for each command that fails or is left out while one is held: only that can make an answer wait
+//! in vain. Else O(answers that are held).
 
 use std::collections::BTreeSet;
 
@@ -121,12 +121,14 @@ impl EagerCopies {
             return;
         }
         let in_doubt = std::mem::take(&mut self.in_doubt);
-        let all = self.outlook(Until::AllSaved, in_doubt);
+        let written = in_doubt.then(|| self.written());
+        let written = written.as_ref();
+        let all = self.outlook(Until::AllSaved, written);
         let mut held = std::mem::take(&mut self.held);
         held.retain(|Held { tag, until }| {
             let outlook = match until {
                 Until::AllSaved => all,
-                Until::Saved(_) => self.outlook(*until, in_doubt),
+                Until::Saved(_) => self.outlook(*until, written),
             };
             match outlook {
                 Outlook::Waits => return true,
@@ -147,19 +149,25 @@ impl EagerCopies {
         }
     }
 
-    /// What becomes of an answer. That it waits in vain is looked for only if that is in doubt.
-    fn outlook(&self, until: Until, in_doubt: bool) -> Outlook {
+    /// Chunks of foreground writes.
+    fn written(&self) -> BTreeSet<u32> {
+        self.writes.iter().map(|(_, write)| write.chunk).collect()
+    }
+
+    /// What becomes of an answer. That it waits in vain is looked for only if that is in doubt: then
+    /// these chunks are `written`.
+    fn outlook(&self, until: Until, written: Option<&BTreeSet<u32>>) -> Outlook {
         let is_saved = match until {
             Until::Saved(chunk) => !self.is_lost(chunk),
             Until::AllSaved => !self.has_lost(),
         };
-        let will_be = || match until {
-            Until::Saved(chunk) => self.will_be_saved(chunk),
-            Until::AllSaved => self.all_will_be_saved(),
+        let will_be = |written: &BTreeSet<u32>| match until {
+            Until::Saved(chunk) => self.will_be_saved(chunk, written),
+            Until::AllSaved => self.all_will_be_saved_by(written),
         };
         match is_saved {
             true => Outlook::Saved,
-            false if in_doubt && !will_be() => Outlook::Vain,
+            false if written.is_some_and(|written| !will_be(written)) => Outlook::Vain,
             false => Outlook::Waits,
         }
     }
@@ -167,25 +175,30 @@ impl EagerCopies {
     /// Whether a chunk that is lost is on its way to a drive that is left, or the map is on its way
     /// to say that it is there. A write that is not on as many drives as its request waits for goes
     /// on; what that leads to shows when it has ended.
-    fn will_be_saved(&self, chunk: u32) -> bool {
+    fn will_be_saved(&self, chunk: u32, written: &BTreeSet<u32>) -> bool {
         let mut copies = self.copies_of(chunk);
         let is_on_its_way = |of| self.copies.will_have(of) || self.changes.leaves_open(of);
         let delayed = copies.any(|of| !self.gone.has(self.drive(of)) && is_on_its_way(of));
-        delayed || self.writes.iter().any(|(_, write)| write.chunk == chunk)
+        delayed || written.contains(&chunk)
     }
 
     /// Whether everything that is lost is on its way so, and the map is not lost.
     fn all_will_be_saved(&self) -> bool {
+        self.all_will_be_saved_by(&self.written())
+    }
+
+    fn all_will_be_saved_by(&self, written: &BTreeSet<u32>) -> bool {
         let chunks: BTreeSet<u32> = self.copies.chunks().chain(self.writing()).collect();
-        let saved = |chunk: &&u32| self.is_lost(**chunk) && self.will_be_saved(**chunk);
+        let saved = |chunk: &&u32| self.is_lost(**chunk) && self.will_be_saved(**chunk, written);
         let on_their_way = chunks.iter().filter(saved).count();
         !self.map_lost && !self.loses_map() && on_their_way == self.lost
     }
 
     /// No answer is held for nothing.
     pub(super) fn audit_held(&self) {
+        let written = self.written();
         for Held { tag, until } in &self.held {
-            let outlook = self.outlook(*until, true);
+            let outlook = self.outlook(*until, Some(&written));
             assert_eq!(outlook, Outlook::Waits, "{tag:?} for {until:?}");
         }
     }

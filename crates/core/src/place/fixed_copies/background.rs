@@ -66,11 +66,12 @@ impl<L: Layout> FixedCopies<L> {
         let cached = self.cached_of(bit);
         let left = self.left(chunk, self.all);
         // A read under way may bring what the current copy has: then no other one may be taken.
+        let is_of_use = done && !spoiled;
         let is_open = before.candidates != 0 && !self.is_read(chunk);
         let state = self.change(chunk, |state| {
             state.flying &= !bit;
             state.spoiled &= !bit;
-            if !spoiled && done {
+            if is_of_use {
                 // A write may have failed on drives that are gone since this one began: then they
                 // have something else.
                 if left & bit != 0 {
@@ -83,9 +84,9 @@ impl<L: Layout> FixedCopies<L> {
             }
             if !done {
                 state.distrust(bit, left);
-                if is_open {
-                    state.take_candidate(left);
-                }
+            }
+            if is_open && !is_of_use {
+                state.take_candidate(left);
             }
         });
         if !done {
@@ -97,11 +98,11 @@ impl<L: Layout> FixedCopies<L> {
             self.change(chunk, |state| state.waiter = None);
             self.chunks_ready(key as usize, 1, out);
         }
-        // Nothing was written, as the copy that was to be taken could not be read: another one is,
-        // or that is tried again.
-        if !done && before.candidates != 0 && !state.writing {
+        // The copy that was to be taken cannot be read: another one is, or that is tried again.
+        if !is_of_use && before.candidates != 0 && !state.writing {
             self.delay(chunk, self.all, out);
         }
+        self.read_now(chunk, out);
         // A copy that could not be written stays stale, unless it is the candidate that was taken.
         if spoiled && !state.writing {
             match waits && self.state(chunk).stale(bit) != 0 {

@@ -2,12 +2,16 @@
 
 use super::{
     Apart, Chunk, Copies, CopyOf, FixedCopies, Layout, Part, Piece, Reading, Underway, Writing,
-    members,
+    lowest, members,
 };
-use crate::io::DriveDone;
+use crate::io::{DriveDone, Tag};
 use crate::op::{Failure, Op, Status};
 use crate::plan::{Instead, Plan, Step, StepIndex};
 use crate::units::Blocks;
+
+/// From here on tags are of reads that wait: no write has so high a key, and flushes that are held
+/// have higher ones.
+const READ_LATER: u64 = 1 << 62;
 
 /// The writes of a plan from this one on put on their drives what a write that has ended did, or
 /// could not.
@@ -32,7 +36,7 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    /// A copy of some chunks was read: it is the one that is taken after a power cut.
+    /// A client has read of a copy of some chunks: it is the one that is taken after a power cut.
     pub(super) fn was_read(&mut self, ended: &Underway) {
         if self.undecided == 0 {
             return;
@@ -45,13 +49,15 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    /// Whether somebody is reading something of a chunk, from a drive that is not gone.
+    /// Whether somebody is reading something of a chunk, from a drive that is not gone. One that
+    /// waits does not read yet.
     pub(super) fn is_read(&self, chunk: Chunk) -> bool {
         let mut underway = self.underway.iter();
         underway.any(|(_, one)| {
             let mut chunks = one.first.chunk().run(one.chunks);
             let is_gone = || self.gone.has(self.layout.place(one.first).0);
-            matches!(one.part, Part::Read(_)) && chunks.any(|other| other == chunk) && !is_gone()
+            let reads = matches!(one.part, Part::Read(Reading { waits: false, .. }));
+            reads && chunks.any(|other| other == chunk) && !is_gone()
         })
     }
 
@@ -91,7 +97,8 @@ impl<L: Layout> FixedCopies<L> {
             Part::Read(_) if ended.chunks > 1 => self.read_apart(ended, done, out),
             Part::ReadAgain(..) if !single => self.read_blocks(ended, done, part, out),
             _ => {
-                let instead = self.read_suspects(ended, done, part, out);
+                let instead = self.read_later(ended, done, part, out);
+                let instead = instead.or_else(|| self.read_suspects(ended, done, part, out));
                 instead.or_else(|| self.read_blocks(ended, done, part, out))
             }
         };
@@ -136,6 +143,71 @@ impl<L: Layout> FixedCopies<L> {
         state.current & !bit
     }
 
+    /// After a power cut the only copy that is left of a chunk may be one that will do as well, but
+    /// is being written: it is read when that has ended.
+    fn read_later(
+        &mut self,
+        ended: &Underway,
+        done: &DriveDone,
+        part: Part,
+        out: &mut Plan,
+    ) -> Option<StepIndex> {
+        let Part::Read(reading) = part else {
+            return None;
+        };
+        let chunk = ended.first.chunk();
+        let coming = lowest(self.coming(chunk) & !reading.tried);
+        if coming == 0 || self.is_read(chunk) {
+            return None;
+        }
+        let piece = self.piece(ended, done, coming);
+        let waits = true;
+        let part = Part::Read(Reading { waits, ..reading });
+        let step = self.alternatives(&piece, Op::Read, part, out);
+        let Step::Io(read) = &out.steps[step.0 as usize] else {
+            unreachable!("a read is an I/O")
+        };
+        let gate = out.gate(Tag(READ_LATER + read.tag.0));
+        self.waiting += 1;
+        out.after(gate, step);
+        Some(step)
+    }
+
+    /// Copies of a chunk that will do after a power cut when they have been written, on drives that
+    /// are left.
+    fn coming(&self, chunk: Chunk) -> Copies {
+        let state = self.state(chunk);
+        self.left(chunk, state.candidates & state.flying)
+    }
+
+    /// A copy of a chunk was written, or could not be, or a read of it has ended: who waits to read
+    /// a copy does so if that is taken, and fails if another one is.
+    pub(super) fn read_now(&mut self, chunk: Chunk, out: &mut Plan) {
+        if self.waiting == 0 {
+            return;
+        }
+        let state = self.state(chunk);
+        let is_read = self.is_read(chunk);
+        for (key, one) in &mut self.underway {
+            let bit = 1 << one.first.copy();
+            let Part::Read(reading) = &mut one.part else {
+                continue;
+            };
+            let is_open = state.candidates & bit != 0 && (state.flying & bit != 0 || is_read);
+            let is_taken = state.current & bit != 0;
+            if one.first.chunk() != chunk || !reading.waits || is_open && !is_taken {
+                continue;
+            }
+            let gate = Tag(READ_LATER + key as u64);
+            reading.waits = false;
+            self.waiting -= 1;
+            match is_taken {
+                true => out.open(gate),
+                false => out.refuse(gate, Failure::Gone),
+            }
+        }
+    }
+
     /// Reads a chunk of which no current copy can be read from those that are stale only because a
     /// read has failed: perhaps of another block.
     fn read_suspects(
@@ -167,7 +239,8 @@ impl<L: Layout> FixedCopies<L> {
         let bit = 1 << ended.first.copy();
         let elsewhere = |chunk| {
             let others = self.left(chunk, self.state(chunk).current & !bit);
-            others | self.suspects(chunk) & !bit != 0 || self.is_buffered(chunk)
+            let others = others | self.suspects(chunk) | self.coming(chunk);
+            others & !bit != 0 || self.is_buffered(chunk)
         };
         let mut chunks = ended.first.chunk().run(ended.chunks);
         if !chunks.clone().any(elsewhere) {

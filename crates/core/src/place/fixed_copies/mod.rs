@@ -150,6 +150,8 @@ struct Reading {
     bad: bool,
     /// Whether it is of one block, that is put together with others of its chunk.
     single: bool,
+    /// Whether it waits until a copy has been written.
+    waits: bool,
     /// Blocks of its chunk that a request writes, from the first to before the second: nobody needs
     /// what they held.
     written: (u64, u64),
@@ -233,6 +235,8 @@ pub(super) struct FixedCopies<L> {
     underway: Slab<Underway>,
     writes: Slab<Writing>,
     delayed: Queues<CopyOf>,
+    /// Reads that wait until a copy has been written.
+    waiting: usize,
     table: CopiesTable,
     /// Chunks with candidates.
     undecided: usize,
@@ -282,6 +286,7 @@ impl<L: Layout> FixedCopies<L> {
             underway: Slab::new(),
             writes: Slab::new(),
             delayed: Queues::new(layout.drives(), knobs.integer("buffer_chunks")),
+            waiting: 0,
             table,
             undecided: 0,
             gone: Gone::none(layout.drives()),
@@ -497,13 +502,24 @@ impl<L: Layout> FixedCopies<L> {
     /// An I/O has ended.
     fn ended(&mut self, tag: Tag, done: &DriveDone, out: &mut Plan) {
         let ended = self.take_underway(tag);
+        self.end(&ended, done, out);
+        if matches!(ended.part, Part::Read(_)) {
+            for chunk in ended.first.chunk().run(ended.chunks) {
+                self.read_now(chunk, out);
+            }
+        }
+    }
+
+    fn end(&mut self, ended: &Underway, done: &DriveDone, out: &mut Plan) {
         match ended.part {
-            Part::Read(_) | Part::ReadAgain(..) if done.status.is_done() => self.was_read(&ended),
-            Part::Read(_) | Part::ReadAgain(..) => self.read_failed(&ended, done, out),
-            Part::Foreground(key) => self.foreground_done(key, &ended, done, out),
+            Part::Read(_) if done.status.is_done() => self.was_read(ended),
+            // What it brings is seen by nobody: another candidate may still be taken.
+            Part::ReadAgain(..) if done.status.is_done() => {}
+            Part::Read(_) | Part::ReadAgain(..) => self.read_failed(ended, done, out),
+            Part::Foreground(key) => self.foreground_done(key, ended, done, out),
             Part::Delayed(_) => {
                 let apart = done.status == Status::Failed(Failure::Medium);
-                self.delayed_ended(&ended, done.status.is_done(), apart, out);
+                self.delayed_ended(ended, done.status.is_done(), apart, out);
             }
         }
     }
@@ -593,7 +609,9 @@ impl<L: Layout> Placement for FixedCopies<L> {
         self.doubt_held();
         let never = self.take_underway(tag);
         match never.part {
-            Part::Read(_) | Part::ReadAgain(..) => panic!("{never:?} waits for nothing"),
+            // Another copy was taken than the one that it waited for.
+            Part::Read(_) => {}
+            Part::ReadAgain(..) => panic!("{never:?} waits for nothing"),
             Part::Foreground(key) => self.foreground_ended(key, out),
             Part::Delayed(apart) => {
                 self.delayed_ended(&never, false, apart == Apart::Tried, out);
@@ -625,6 +643,9 @@ impl<L: Layout> Placement for FixedCopies<L> {
         assert_eq!(self.table.len(), self.unsettled.len(), "entries in NVRAM");
         let undecided = self.unsettled.iter().filter(|one| one.candidates != 0);
         assert_eq!(undecided.count(), self.undecided, "chunks with candidates");
+        let reads = self.underway.iter().map(|(_, one)| one.part);
+        let waits = |part: &Part| matches!(part, Part::Read(Reading { waits: true, .. }));
+        assert_eq!(reads.filter(waits).count(), self.waiting, "reads that wait");
         let lost = self.unsettled.iter().filter(|one| self.is_lost(one));
         assert_eq!(lost.count(), self.lost, "chunks that are lost");
         self.audit_held();

@@ -61,6 +61,7 @@ fn volume(copies: u8, cached: bool) -> FixedCopies<Side> {
         underway: Slab::new(),
         writes: Slab::new(),
         delayed: Queues::new(copies.into(), 100),
+        waiting: 0,
         table: CopiesTable::new(&striped(&layout, 1)),
         undecided: 0,
         gone: Gone::none(copies.into()),

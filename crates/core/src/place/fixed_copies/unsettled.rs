@@ -6,8 +6,9 @@
 //! the current ones that are on the medium, or if there are none those that were safe before.
 //!
 //! After a power cut the copies of a chunk that was being written may differ. Each will do, but
-//! only one: they are *candidates* until something of the current one has been read. If that cannot
-//! be read, another one is taken.
+//! only one: they are *candidates* until a client has read something of the current one, or all of
+//! them have the same on the medium. If the current one cannot be read, or its drive is gone, another
+//! one is taken.
 
 use crate::maplog::copies;
 use crate::maplog::copies::{Chunk, Index};
@@ -36,8 +37,8 @@ pub(super) struct Unsettled {
     /// Have of each block, on the medium, what the last flush covered or something younger. Never
     /// none.
     pub(super) safe: Copies,
-    /// After a power cut: those of which any may be the current one, as nothing was read yet. None
-    /// if that is settled.
+    /// After a power cut: those of which any may be the current one, as no client has read anything
+    /// yet. None if that is settled.
     pub(super) candidates: Copies,
     /// Are being written in the background.
     pub(super) flying: Copies,
@@ -128,9 +129,6 @@ impl Unsettled {
             let readable = if rest & left != 0 { rest & left } else { rest };
             self.current = lowest(readable);
         }
-        if self.candidates == self.current {
-            self.candidates = 0;
-        }
     }
 
     /// A foreground write has failed on these copies, and on all that were tried: each has of each
@@ -167,16 +165,22 @@ impl Unsettled {
         }
     }
 
-    /// The newest data on a medium make all older ones useless.
+    /// The newest data on a medium make all older ones useless, and settle which copy is taken if
+    /// all candidates have them.
     pub(super) fn renew_safe(&mut self) {
         self.cached &= self.current;
         self.flawed &= self.current;
+        let newest = self.current & !self.cached;
+        if self.candidates & !newest == 0 {
+            self.candidates = 0;
+        }
+        if self.candidates & self.current != 0 {
+            // What was written from one of them will do as well.
+            self.candidates |= newest;
+        }
         if self.candidates != 0 {
             self.safe = self.candidates;
-            return;
-        }
-        let newest = self.current & !self.cached;
-        if newest != 0 {
+        } else if newest != 0 {
             self.safe = newest;
         }
     }

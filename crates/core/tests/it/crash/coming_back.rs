@@ -172,19 +172,12 @@ const TWICE: [&str; 8] = [
 /// was promised is on the others, also after another cut.
 ///
 /// Where copies lie anywhere, a chunk that was being written when the power went has one copy until
-/// another one is written in spare time. Left out, as it is lost today:
-/// - another cut before the copies of what the drive had are on the others' media. At fixed places
-///   the copy that others are written from is the only one that counts from when it was read for
-///   that, though no client has seen it; so a read fails that comes before another one is written;
-/// - the first of two drives with a log that is at home in NVRAM: the youngest record may be on that
-///   drive alone, and recovery takes it and does not write it on the other one.
+/// another one is written in spare time. Left out, as it is lost today: a drive that goes, or
+/// another cut, before that. At fixed places no request fails.
 #[test]
 fn a_drive_that_goes_takes_nothing_that_was_promised() {
     let (mut lives, mut failed_requests) = (0, 0);
     for (place, drive) in TWICE.into_iter().flat_map(|place| [(place, 0), (place, 1)]) {
-        if drive == 0 && place.contains("nvram_entries") {
-            continue;
-        }
         let few = World::new(volatile(place)).in_few_places();
         for mut world in [World::new(plain(place)), few] {
             for event in 0_u64..90 {
@@ -197,21 +190,22 @@ fn a_drive_that_goes_takes_nothing_that_was_promised() {
                 busy.go_on_alone(event % 11);
                 let mut busy = busy.losing(drive);
                 busy.live(30);
-                busy.go_on_alone(400);
+                // Copies at fixed places may come to the media or not.
+                let is_fixed = caches::is_fixed(place);
+                if !is_fixed || event.is_multiple_of(2) {
+                    busy.go_on_alone(400);
+                }
                 let when = format!("{place} without {drive}, event {event}");
                 let mut again = busy.cut(event).recover().unwrap_or_else(failed);
                 busy.check(false);
                 again.check(false);
                 assert_eq!(busy.lost_at_rest, 0, "{when}");
                 assert_eq!(again.lost_at_rest, 0, "{when}, after another cut");
-                if caches::is_fixed(place) {
+                if is_fixed {
                     (lives, failed_requests) = (lives + 1, failed_requests + busy.failures().1);
                 }
             }
         }
     }
-    assert!(
-        failed_requests * 20 < lives,
-        "{failed_requests} failed in {lives} lives"
-    );
+    assert_eq!(failed_requests, 0, "in {lives} lives");
 }

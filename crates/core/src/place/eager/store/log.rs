@@ -91,6 +91,8 @@ pub(in crate::place::eager) struct LogStore {
 #[derive(Clone, Debug)]
 struct LogDrive {
     drive: DriveId,
+    /// Among those that are to have the log.
+    index: usize,
     part: Part,
     /// Whether it has done the write under way.
     is_done: bool,
@@ -169,8 +171,9 @@ impl LogStore {
     }
 
     fn of(log: MapLog, region: Region, parts: impl Iterator<Item = (DriveId, Part)>) -> LogStore {
-        let drives = parts.map(|(drive, part)| LogDrive {
+        let drives = parts.enumerate().map(|(index, (drive, part))| LogDrive {
             drive,
+            index,
             part,
             is_done: false,
             failures: 0,
@@ -215,6 +218,9 @@ impl LogStore {
             .for_each(|drive| drive.is_done = false);
         if self.under_way == UnderWay::OfTheLog {
             self.log.written();
+        }
+        if self.log.settings().home == Home::Nvram {
+            self.come_whole();
         }
     }
 
@@ -301,7 +307,7 @@ impl MapStore for LogStore {
         if self.left > 0 || self.mends(out) {
             return;
         }
-        self.tell_alone();
+        self.tell_lacking();
         let is_stale = |drive: &LogDrive| drive.part == Part::Stale;
         while self.left == 0 && !self.drives.iter().all(is_stale) {
             let Some(LogWrite {
@@ -405,7 +411,7 @@ impl MapStore for LogStore {
         if !others {
             self.begin_anew();
         }
-        self.tell_alone();
+        self.tell_lacking();
         if !is_stale {
             self.one_is_done();
         }

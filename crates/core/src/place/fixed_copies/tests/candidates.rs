@@ -83,6 +83,68 @@ fn no_candidate_is_taken_while_another_one_is_read() {
     }
 }
 
+/// The drive of the first of two candidates goes while the second one is written from that, which no
+/// client has seen. Who reads waits for the end of that, and the second one is taken then, however
+/// it ends: it has of each block what will do.
+#[test]
+fn a_read_waits_for_the_only_copy_that_is_left_while_it_is_written() {
+    for status in [Status::Done, FAILED] {
+        let mut copies = undecided(2);
+        let (read, again, write) = is_to_be_written(&mut copies, 1);
+        let done = end(Op::Read, 0, 1, Status::Done);
+        copies.ended(again.tag, &done, &mut Plan::default());
+        assert_eq!(
+            copies.state(Chunk(0)).candidates,
+            0b11,
+            "no client has read"
+        );
+        assert!(copies.gone.learn(DriveId(0), GONE));
+        copies.leave_out(DriveId(0), &mut Plan::default());
+        copies.audit();
+
+        let mut out = Plan::default();
+        copies.read_failed(&read, &end(Op::Read, 0, 1, GONE), &mut out);
+        let waits: Vec<PlannedIo> = out.ios().copied().collect();
+        let [read] = waits[..] else {
+            panic!("one copy is left: {waits:?}");
+        };
+        assert_eq!((read.op, read.drive), (Op::Read, DriveId(1)));
+        assert!(matches!(out.instead, Instead::Step(_)));
+        assert_eq!(out.edges.len(), 1, "behind a gate");
+        assert!(!copies.is_read(Chunk(0)), "it does not read yet");
+
+        let mut out = Plan::default();
+        copies.ended(write.tag, &end(Op::Write, 0, 1, status), &mut out);
+        assert_eq!(out.open.len(), 1);
+        let state = copies.state(Chunk(0));
+        assert_eq!((state.current, state.candidates), (0b10, 0), "{status:?}");
+        copies.audit();
+        let done = end(Op::Read, 0, 1, Status::Done);
+        copies.ended(read.tag, &done, &mut Plan::default());
+        copies.audit();
+    }
+}
+
+/// Two of three candidates have the same on the medium, and the drive of the first goes: what was
+/// written from it will do as well as the third.
+#[test]
+fn what_was_written_from_a_candidate_is_one() {
+    let mut copies = undecided(3);
+    let (_, again, write) = is_to_be_written(&mut copies, 2);
+    for io in [again, write] {
+        let done = end(io.op, 0, 1, Status::Done);
+        copies.ended(io.tag, &done, &mut Plan::default());
+    }
+    assert_eq!(copies.state(Chunk(0)).candidates, 0b111);
+    for drive in [0, 1] {
+        assert!(copies.gone.learn(DriveId(drive), GONE));
+        copies.leave_out(DriveId(drive), &mut Plan::default());
+    }
+    let state = copies.state(Chunk(0));
+    assert_eq!((state.current, state.safe), (0b100, 0b100));
+    copies.audit();
+}
+
 /// A copy is to be written from the first candidate: a read of that, and the read and the write
 /// that are planned.
 fn is_to_be_written(copies: &mut FixedCopies<Side>, copy: u8) -> (Underway, PlannedIo, PlannedIo) {

@@ -15,7 +15,7 @@
 //! A time-out on the way makes it stale again; one that fails eight times before it is whole is
 //! given up. Meanwhile the log is on one drive, and the loss of that one is the loss of the map: it
 //! is told, since no older log is left. Before anything is answered that the other drive lacks, a
-//! control block says that one is alone (`MapLog::tell_alone`).
+//! control block says that one is alone (`MapLog::tell_lacking`).
 //!
 //! If the last drive is given up that has all, and another one is on its way, nothing is answered
 //! until that one is whole: all of the map is in memory. The other one then begins anew with a
@@ -24,7 +24,9 @@
 //! say nothing. The last drive is given up only when eight of its writes fail one after the other.
 //!
 //! With NVRAM no answer waits for the log, so a drive that does not answer is asked again, eight
-//! times; and if no other drive has all, the map is lost, as answers were given that need it.
+//! times; and if no other drive has all, the map is lost, as answers were given that need it. NVRAM
+//! says which drive was given up. When the volume comes back, that one is on its way, without a
+//! mark: nothing on it counts before NVRAM says so.
 
 use super::{LogDrive, LogStore, MapWrite, Part};
 use crate::ids::DriveId;
@@ -95,12 +97,31 @@ impl LogStore {
         self.log.tell_again();
     }
 
-    /// Says whether one drive alone has all of the log, from the next record on.
-    pub(super) fn tell_alone(&mut self) {
+    /// Says which drives do not have all of the log, from the next record on.
+    pub(super) fn tell_lacking(&mut self) {
         let oldest = self.log.oldest_number();
-        let has_all = |drive: &&LogDrive| drive.may_have_control(oldest);
-        let count = self.drives.iter().filter(has_all).count();
-        self.log.tell_alone(count < 2);
+        let has_all = |index| {
+            let mut drives = self.drives.iter();
+            drives.any(|drive| drive.index == index && drive.may_have_control(oldest))
+        };
+        let lacking = [!has_all(0), !has_all(1)];
+        self.log.tell_lacking(lacking);
+    }
+
+    /// With NVRAM no control block has to say that a drive is whole: it is as soon as the log needs
+    /// no record that it lacks.
+    pub(super) fn come_whole(&mut self) {
+        let oldest = self.log.oldest_number();
+        let on_their_way = self.drives.iter_mut();
+        let on_their_way = on_their_way.filter(|of| matches!(of.part, Part::Since(_)));
+        let mut came = false;
+        for drive in on_their_way.filter(|of| of.may_have_control(oldest)) {
+            (drive.part, drive.failures) = (Part::Whole, 0);
+            came = true;
+        }
+        if came {
+            self.tell_lacking();
+        }
     }
 
     /// Whether nothing that was recorded is safe: no drive has all of the log, or one alone has,
