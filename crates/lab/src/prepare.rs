@@ -62,7 +62,9 @@ pub(crate) fn stack_of(
     }
     trace.check_volumes(scenario.volumes())?;
     if scenario.volumes() == Some(Volumes::OwnDrives) {
-        *stack.parts.of_mut::<dyn Placement>() = layout::own_drives(trace.volumes());
+        let count = trace.volumes();
+        *stack.parts.of_mut::<dyn Placement>() = layout::own_drives(count);
+        stack.volumes = count as u64;
     }
     Ok(stack)
 }

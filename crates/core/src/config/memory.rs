@@ -2,11 +2,11 @@
 
 use super::{PartConfig, Parts, StackConfig};
 use crate::cache::{CLASSED, InMemory, WRITES};
-use crate::contract::{Cache, Destage, Prefetch, Shape};
+use crate::contract::{Cache, Destage, Placement, Prefetch, Shape};
 use crate::destage::Buffering;
 use crate::maplog::BufferTable;
 use crate::maplog::buffered::{Index, Kept, Whose};
-use crate::memory::{self, Memory};
+use crate::memory::{self, Memory, Volumes};
 use crate::pages::{PAGE, PAGE_BYTES};
 use crate::prefetch;
 use crate::registry::{
@@ -114,9 +114,10 @@ impl StackConfig {
         shape: &Shape,
         survivors: Option<&dyn Survivors>,
     ) -> Result<Option<Memory>, VolumeError> {
-        let buffer = self.buffer(shape, survivors)?;
+        let volumes = self.volumes(shape)?;
+        let buffer = self.buffer(shape, volumes, survivors)?;
         let known = self.in_memory()?;
-        let cache = known.map(|(name, known)| self.caching(shape, &name, known));
+        let cache = known.map(|(name, known)| self.caching((shape, volumes), &name, known));
         let parts = memory::Parts {
             cache: cache.transpose()?,
             buffer,
@@ -125,17 +126,29 @@ impl StackConfig {
         Ok(any.then(|| Memory::new(parts)))
     }
 
+    /// The volumes that clients have above a placement of this shape.
+    fn volumes(&self, shape: &Shape) -> Result<Volumes, ConfigError> {
+        let (count, blocks) = (self.volumes, shape.capacity.0);
+        if count == 0 || !blocks.is_multiple_of(count) {
+            let place = &self.parts.of::<dyn Placement>().name;
+            let allowed = format!("a number that divides the {blocks} blocks of {place}");
+            return Err(ConfigError::value("volumes", &count.to_string(), &allowed));
+        }
+        Ok(Volumes::new(count, Blocks(blocks / count)))
+    }
+
     /// What a write buffer above a placement of this shape is made of.
     fn buffer(
         &self,
         shape: &Shape,
+        volumes: Volumes,
         survivors: Option<&dyn Survivors>,
     ) -> Result<Option<memory::BufferParts>, VolumeError> {
         let known = self.in_buffer()?;
         let size = known
             .as_ref()
             .map(|(name, known)| (name.as_str(), known.pages));
-        let left = self.left(shape.capacity, size, survivors)?;
+        let left = self.left(volumes, size, survivors)?;
         let (Some((_, known)), Some((table, found))) = (known, left) else {
             return Ok(None);
         };
@@ -147,7 +160,7 @@ impl StackConfig {
             destage: self.parts.of::<dyn Destage>().build::<dyn Destage>(&env)?,
             pages: env.pages,
             unit: env.unit,
-            capacity: shape.capacity,
+            volumes,
             write_time: known.write_time,
             read_time: known.read_time,
             marks: known.marks,
@@ -162,13 +175,13 @@ impl StackConfig {
     /// another size from now on, or be there no more.
     fn left(
         &self,
-        blocks: Blocks,
+        volumes: Volumes,
         size: Option<(&str, u64)>,
         survivors: Option<&dyn Survivors>,
     ) -> Result<Option<Left>, VolumeError> {
         let whose = Whose {
             volume: Rng::stream(self.seed, "volume").bits(),
-            blocks: blocks.0,
+            blocks: volumes.span().0,
             page: PAGE,
         };
         let bytes = survivors.and_then(|survivors| survivors.nvram_of_buffer());
@@ -197,7 +210,7 @@ impl StackConfig {
     /// What a read cache above a placement of this shape is made of.
     fn caching(
         &self,
-        shape: &Shape,
+        (shape, volumes): (&Shape, Volumes),
         name: &str,
         known: InMemory,
     ) -> Result<memory::CacheParts, ConfigError> {
@@ -243,7 +256,7 @@ impl StackConfig {
             shape: memory::Shape {
                 line: known.line_pages,
                 track,
-                capacity: shape.capacity,
+                volumes,
             },
             lines: capacity,
             hit_time: known.hit_time,

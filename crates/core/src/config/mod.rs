@@ -48,6 +48,9 @@ pub struct StackConfig {
     /// Whether the load makes range writes: whatever schedules them, the oracle is asked where they
     /// begin first.
     pub offered: bool,
+    /// Volumes of clients in its address space, of equal size and one behind the other. What is in
+    /// memory is cut by them, so that no page has blocks of two.
+    pub volumes: u64,
 }
 
 /// A stack and the drives it was configured for, ready for a loop.
@@ -73,6 +76,7 @@ impl StackConfig {
             parts: Parts::default(),
             seed,
             offered: false,
+            volumes: 1,
         }
     }
 
@@ -228,6 +232,7 @@ impl StackConfig {
             parts: self.parts.spelled_out()?,
             seed: self.seed,
             offered: self.offered,
+            volumes: self.volumes,
         })
     }
 
@@ -393,6 +398,29 @@ mod tests {
         ] {
             assert_eq!(error(buffer), "");
         }
+    }
+
+    /// The last of three volumes must not be shorter than the others.
+    #[test]
+    fn volumes_are_of_equal_size() {
+        let drive = DriveConfig {
+            part: PartConfig::named("null"),
+            text: "kind = 'null'\ncapacity_blocks = 2401\nservice_us = 1".to_owned(),
+        };
+        let built = |volumes| {
+            let config = StackConfig {
+                volumes,
+                ..StackConfig::over(drive.clone(), 1)
+            };
+            config.build().err().map(|error| error.to_string())
+        };
+        for volumes in [0, 3, 4_802] {
+            let expected = format!(
+                "volumes = {volumes} (allowed: a number that divides the 2401 blocks of linear)"
+            );
+            assert_eq!(built(volumes), Some(expected));
+        }
+        assert_eq!(built(7), None);
     }
 
     #[test]

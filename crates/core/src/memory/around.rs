@@ -5,7 +5,6 @@
 //! of these blocks while the rest is on its way. If the buffer has nothing of it, the read goes to
 //! the stack below as it is; else jobs of the buffer bring the blocks between.
 
-use super::shape::touched;
 use super::{Memory, Move, Work, between};
 use crate::ids::RequestId;
 use crate::op::Op;
@@ -18,8 +17,7 @@ impl Memory {
         let mut runs = std::mem::take(&mut self.runs);
         if let Some(buffer) = &mut self.buffer {
             buffer.there(&request.extent, &mut runs);
-            let pages = runs.iter().map(touched);
-            buffer.counts.read += pages.map(|(first, end)| end - first).sum::<u64>();
+            buffer.count_read(&runs);
         }
         if runs.is_empty() {
             self.runs = runs;

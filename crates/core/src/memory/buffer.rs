@@ -21,17 +21,18 @@ use std::collections::VecDeque;
 
 use slab::Slab;
 
+use super::between;
 use super::counts::BufferCounts;
-use super::shape::{runs, touched};
+use super::shape::{Units, runs};
+use super::volumes::{Bits, Volumes};
 use super::writers::Writers;
-use super::{between, common};
 use crate::contract::{Destage, Written};
 use crate::directory::Directory;
 use crate::ids::Unit;
 use crate::maplog::BufferTable;
 use crate::maplog::buffered::{Index, Kept};
 use crate::op::{Failure, Op, Status};
-use crate::pages::{Marks, PAGE};
+use crate::pages::Marks;
 use crate::request::Request;
 use crate::units::{Blocks, Duration, Extent};
 
@@ -43,8 +44,8 @@ pub struct BufferParts {
     pub pages: u64,
     /// Pages of a unit.
     pub unit: u64,
-    /// Blocks of the volume.
-    pub capacity: Blocks,
+    /// What it is above.
+    pub volumes: Volumes,
     /// How long the answer to a write takes.
     pub write_time: Duration,
     /// How long the answer to a read takes that gets something from here.
@@ -58,9 +59,6 @@ pub struct BufferParts {
     /// What it has from an earlier life, by page: all that the table says.
     pub found: Vec<(Index, Kept)>,
 }
-
-/// Blocks of a page, a bit for each.
-type Bits = u8;
 
 /// A page of a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -116,6 +114,7 @@ pub(super) enum Fate {
 /// The write buffer.
 pub(super) struct Buffer {
     parts: BufferParts,
+    units: Units,
     directory: Directory,
     /// Where the units of the directory are, if they have something.
     slots: Vec<Option<u32>>,
@@ -137,9 +136,10 @@ pub(super) struct Buffer {
 
 impl Buffer {
     pub(super) fn new(mut parts: BufferParts) -> Buffer {
-        let found = std::mem::take(&mut parts.found);
+        let (found, run) = (std::mem::take(&mut parts.found), parts.destage.run());
         let mut buffer = Buffer {
-            writers: parts.destage.run().map(Writers::new),
+            units: Units::new(parts.volumes, parts.unit),
+            writers: run.map(|run| Writers::new(run, parts.volumes.each())),
             parts,
             directory: Directory::default(),
             slots: Vec::new(),
@@ -159,15 +159,15 @@ impl Buffer {
     fn resume(&mut self, found: &[(Index, Kept)]) {
         let mut waiting: Vec<(Unit, usize)> = Vec::new();
         for &(entry, Kept { page, blocks }) in found {
-            let unit = Unit(page / self.parts.unit);
+            let (unit, index) = self.units.place(page);
             let slot = self.slot(unit).unwrap_or_else(|| {
                 let slot = self.begin_unit(unit);
                 waiting.push((unit, slot));
                 slot
             });
-            let is_whole = blocks == self.all(page);
+            let is_whole = blocks == self.parts.volumes.whole(page);
             let held = &mut self.held[slot];
-            held.pages[(page % self.parts.unit) as usize] = Page {
+            held.pages[index] = Page {
                 there: blocks,
                 entry,
                 ..Page::default()
@@ -216,29 +216,9 @@ impl Buffer {
         self.slots[number as usize].map(|slot| slot as usize)
     }
 
-    /// The blocks of a unit.
-    fn blocks(&self, unit: Unit) -> Extent {
-        let len = self.parts.unit * PAGE;
-        let first = unit.0 * len;
-        between(first, (first + len).min(self.parts.capacity.0))
-    }
-
-    /// All blocks of a page.
-    fn all(&self, page: u64) -> Bits {
-        let blocks = (self.parts.capacity.0 - page * PAGE).min(PAGE);
-        (0xff_u16 >> (PAGE - blocks)) as Bits
-    }
-
-    /// Units that an extent touches, each with what it has of it.
-    fn units(&self, extent: &Extent) -> impl Iterator<Item = (Unit, Extent)> + use<> {
-        let (len, extent) = (self.parts.unit * PAGE, *extent);
-        let units = extent.start.0 / len..extent.end().0.div_ceil(len);
-        units.map(move |unit| (Unit(unit), common(&extent, unit * len, (unit + 1) * len)))
-    }
-
     /// Whether a write has room in an empty buffer.
     fn may_enter(&self, request: &Request) -> bool {
-        let (first, end) = touched(&request.extent);
+        let (first, end) = self.parts.volumes.touched(&request.extent);
         request.op == Op::Write && end - first <= self.parts.pages
     }
 
@@ -259,7 +239,7 @@ impl Buffer {
             }
         }
         let mut fate = Fate::Through;
-        for (unit, extent) in self.units(&request.extent) {
+        for (unit, extent) in self.units.touched(&request.extent) {
             let Some(held) = self.find(unit) else {
                 continue;
             };
@@ -276,10 +256,11 @@ impl Buffer {
 
     /// Pages of an extent of which nothing is there.
     fn new_pages(&self, extent: &Extent) -> u64 {
-        let units = self.units(extent).map(|(unit, extent)| {
+        let units = self.units.touched(extent).map(|(unit, extent)| {
             let held = self.find(unit);
-            let new = pages(&extent)
-                .filter(|(page, _)| held.is_none_or(|held| held.at(self, *page).there == 0));
+            let pages = self.parts.volumes.parts(&extent);
+            let new =
+                pages.filter(|(page, _)| held.is_none_or(|held| held.at(self, *page).there == 0));
             new.count() as u64
         });
         units.sum()
@@ -287,17 +268,27 @@ impl Buffer {
 
     /// Runs of all blocks that are there, in order.
     pub(super) fn all_there(&self, out: &mut Vec<Extent>) {
-        self.there(&between(0, self.parts.capacity.0), out);
+        for volume in self.parts.volumes.all() {
+            self.there(&volume, out);
+        }
     }
 
-    /// Runs of blocks of an extent that are there, in order.
+    /// Pages of these runs that a read gets are counted.
+    pub(super) fn count_read(&mut self, runs: &[Extent]) {
+        let volumes = self.parts.volumes;
+        let pages = runs.iter().map(|run| volumes.touched(run));
+        self.counts.read += pages.map(|(first, end)| end - first).sum::<u64>();
+    }
+
+    /// Runs of blocks of an extent of a volume that are there, in order.
     pub(super) fn there(&self, extent: &Extent, out: &mut Vec<Extent>) {
-        for (unit, extent) in self.units(extent) {
+        let volumes = self.parts.volumes;
+        for (unit, extent) in self.units.touched(extent) {
             let Some(held) = self.find(unit) else {
                 continue;
             };
-            for (page, bits) in pages(&extent) {
-                add_runs(page, held.at(self, page).there & bits, out);
+            for (page, bits) in volumes.parts(&extent) {
+                add_runs(&volumes, page, held.at(self, page).there & bits, out);
             }
         }
     }
@@ -306,12 +297,13 @@ impl Buffer {
     pub(super) fn enter(&mut self, extent: &Extent) {
         let writers = self.writers.as_mut();
         let sequence = writers.is_some_and(|known| known.wrote(extent));
-        for (unit, extent) in self.units(extent) {
+        let volumes = self.parts.volumes;
+        for (unit, extent) in self.units.touched(extent) {
             let slot = self.slot(unit).unwrap_or_else(|| self.begin_unit(unit));
-            let first = unit.0 * self.parts.unit;
+            let first = self.units.first(unit);
             let mut again = false;
-            for (page, bits) in pages(&extent) {
-                let all = self.all(page);
+            for (page, bits) in volumes.parts(&extent) {
+                let all = volumes.whole(page);
                 let held = &mut self.held[slot];
                 let one = &mut held.pages[(page - first) as usize];
                 let before = one.there;
@@ -349,9 +341,7 @@ impl Buffer {
 
     fn begin_unit(&mut self, unit: Unit) -> usize {
         let mut pages = self.spare.pop().unwrap_or_default();
-        let end = self.blocks(unit).end().0.div_ceil(PAGE);
-        let count = end - unit.0 * self.parts.unit;
-        pages.resize(count as usize, Page::default());
+        pages.resize(self.units.pages(unit), Page::default());
         let held = self.held.insert(Held {
             unit,
             pages,
@@ -424,7 +414,7 @@ impl Buffer {
 
     /// A unit that waits and has something of an extent.
     fn in_the_way(&self, extent: &Extent) -> Option<Unit> {
-        let mut units = self.units(extent).filter(|(unit, extent)| {
+        let mut units = self.units.touched(extent).filter(|(unit, extent)| {
             let held = self.find(*unit).filter(|held| held.waits());
             held.is_some_and(|held| held.has(self, extent))
         });
@@ -434,12 +424,12 @@ impl Buffer {
     /// A unit goes: all that it has, in these runs, each of which a job writes.
     pub(super) fn go(&mut self, unit: Unit, out: &mut Vec<Extent>) {
         let slot = self.slot(unit).expect("it has something");
-        let first = unit.0 * self.parts.unit;
+        let (first, volumes) = (self.units.first(unit), self.parts.volumes);
         let held = &mut self.held[slot];
         assert_eq!(held.jobs, 0, "{unit:?} goes twice");
         for (page, one) in (first..).zip(&mut held.pages) {
             (one.going, one.failed) = (one.there, false);
-            add_runs(page, one.there, out);
+            add_runs(&volumes, page, one.there, out);
         }
         held.jobs = out.len() as u32;
         held.went_whole = held.is_complete();
@@ -455,9 +445,9 @@ impl Buffer {
         out: &mut Vec<Extent>,
     ) {
         let slot = self.slot(unit).expect("a unit that goes is there");
-        let first = unit.0 * self.parts.unit;
-        for (page, bits) in pages(extent) {
-            let all = self.all(page);
+        let (first, volumes) = (self.units.first(unit), self.parts.volumes);
+        for (page, bits) in volumes.parts(extent) {
+            let all = volumes.whole(page);
             let held = &mut self.held[slot];
             let one = &mut held.pages[(page - first) as usize];
             let (before, leaves) = (one.there, bits & !one.again);
@@ -474,7 +464,7 @@ impl Buffer {
                 0 => self.parts.table.remove(one.entry),
                 blocks => self.parts.table.set(one.entry, &Kept { page, blocks }),
             }
-            add_runs(page, leaves, out);
+            add_runs(&volumes, page, leaves, out);
             held.taken -= u64::from(now == 0);
             held.whole -= u64::from(before == all && now != all);
             self.taken -= u64::from(now == 0);
@@ -531,11 +521,11 @@ impl Buffer {
         for (slot, held) in &self.held {
             let unit = held.unit;
             assert_eq!(self.slot(unit), Some(slot), "where {unit:?} is");
-            let first = unit.0 * self.parts.unit;
+            let first = self.units.first(unit);
             let (mut own, mut whole, mut is_going) = (0, 0, false);
             for (page, one) in (first..).zip(&held.pages) {
                 own += u64::from(one.there != 0);
-                whole += u64::from(one.there == self.all(page));
+                whole += u64::from(one.there == self.parts.volumes.whole(page));
                 is_going |= one.going != 0;
                 assert_eq!(one.going & !one.there, 0, "what goes is there");
                 assert_eq!(one.again & !one.going, 0, "what was written again goes");
@@ -566,12 +556,13 @@ impl Buffer {
 
 impl Held {
     fn at(&self, buffer: &Buffer, page: u64) -> Page {
-        self.pages[(page % buffer.parts.unit) as usize]
+        self.pages[buffer.units.place(page).1]
     }
 
     /// Whether some of an extent of its unit is there.
     fn has(&self, buffer: &Buffer, extent: &Extent) -> bool {
-        pages(extent).any(|(page, bits)| self.at(buffer, page).there & bits != 0)
+        let mut pages = buffer.parts.volumes.parts(extent);
+        pages.any(|(page, bits)| self.at(buffer, page).there & bits != 0)
     }
 
     fn is_complete(&self) -> bool {
@@ -583,21 +574,11 @@ impl Held {
     }
 }
 
-/// Pages that an extent touches, each with which of its blocks.
-fn pages(extent: &Extent) -> impl Iterator<Item = (u64, Bits)> + use<> {
-    let (start, end) = (extent.start.0, extent.end().0);
-    let (first, behind) = touched(extent);
-    (first..behind).map(move |page| {
-        let from = start.saturating_sub(page * PAGE);
-        let to = (end - page * PAGE).min(PAGE);
-        (page, ((0xff_u16 >> (PAGE - (to - from))) << from) as Bits)
-    })
-}
-
 /// Adds the runs of these blocks of a page; one that continues the last is a part of it.
-fn add_runs(page: u64, bits: Bits, out: &mut Vec<Extent>) {
+fn add_runs(volumes: &Volumes, page: u64, bits: Bits, out: &mut Vec<Extent>) {
+    let (first, _) = volumes.blocks(page, page + 1);
     for (from, to) in runs(bits.into()) {
-        let (from, to) = (page * PAGE + from, page * PAGE + to);
+        let (from, to) = (first + from, first + to);
         match out.last_mut() {
             Some(last) if last.end().0 == from => last.len = Blocks(to - last.start.0),
             _ => out.push(between(from, to)),

@@ -59,7 +59,7 @@ impl Bench {
         marks: Marks,
         (table, found): (BufferTable, Vec<(Index, Kept)>),
     ) -> Bench {
-        let capacity = Blocks(WHOSE.blocks);
+        let volumes = Volumes::new(1, Blocks(WHOSE.blocks));
         let env_of_buffer = crate::registry::DestageEnv { pages, unit };
         let memory = Memory::new(Parts {
             cache: None,
@@ -67,7 +67,7 @@ impl Bench {
                 destage: named::<dyn Destage>(destage::TABLE, policy, &env_of_buffer, &[]),
                 pages,
                 unit,
-                capacity,
+                volumes,
                 write_time: Duration::from_us(180),
                 read_time: Duration::from_us(10),
                 marks,

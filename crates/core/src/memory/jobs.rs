@@ -1,7 +1,7 @@
 //! Reads, and the jobs that bring what they miss and what will be asked for.
 
 use super::lines::Wanted;
-use super::shape::{runs, touched};
+use super::shape::runs;
 use super::{Memory, Move, cache_of, common};
 use crate::contract::{Pattern, Touch, Why};
 use crate::ids::{RequestId, Track};
@@ -96,30 +96,30 @@ const NOTHING: Behind = (0, 0);
 impl Memory {
     /// A read begins.
     pub(super) fn read(&mut self, now: Instant, asked: u32, request: &Request) {
-        let (first, end) = touched(&request.extent);
         let cached = self.cached.as_mut();
-        if cached.is_none_or(|cached| cached.lines.pass_by(first, end)) {
+        let pages = cached.and_then(|cached| cached.lines.take_up(&request.extent));
+        let Some((first, end)) = pages else {
             return self.read_around(now, asked, request);
-        }
+        };
         let lines = self.lines();
         let (shape, before) = (lines.shape(), lines.lent);
         // Pieces of what was asked for with something between that is there, and where the last one
         // ended.
         let (mut pieces, mut ended) = (0_u64, None);
         let mut run: Option<Run> = None;
-        let last = (end - 1) / shape.track;
+        let (volume, last) = (shape.first_track(first), (end - 1) / shape.track);
         let tracks = last - first / shape.track + 1;
         for (track, mask) in shape.tracks(first, end) {
             let cached = cache_of(&mut self.cached);
             let lines = &mut cached.lines;
             let (slot, away, found) = lines.look(track, mask);
             let touch = Touch {
-                track: Track(track),
+                track: Track(track - volume),
                 found,
                 tracks,
-                last: Track(last),
+                last: Track(last - volume),
             };
-            let pattern = cached.prefetch.asked(touch, lines);
+            let pattern = cached.prefetch.asked(touch, &mut lines.of_volume(volume));
             let of = (slot, mask, away);
             let (coming, bring) = lines.ask(of, request, pattern, &mut self.orders);
             lines.looked(slot);
@@ -240,6 +240,7 @@ impl Memory {
             return;
         };
         self.turn = self.turn.wrapping_add(1);
+        let volumes = self.lines().shape().volumes;
         let entry = self.jobs.vacant_entry();
         let job = entry.key() as u32;
         let id = RequestId::job(job, self.turn);
@@ -249,7 +250,7 @@ impl Memory {
             None => Why::Brought,
         };
         // The rest of a line may be apart from what was asked for.
-        let (from, to) = touched(&of.extent);
+        let (from, to) = volumes.touched(&of.extent);
         let cause = cause.filter(|_| first < to && from < end);
         if let Some(asked) = cause {
             let (first, end) = (first.max(from), end.min(to));
@@ -267,7 +268,7 @@ impl Memory {
             behind,
         });
         self.coming.insert(Coming { first, end, job });
-        let (start, behind) = self.lines().shape().blocks(first, end);
+        let (start, behind) = volumes.blocks(first, end);
         let request = Request {
             id,
             op: Op::Read,
@@ -333,7 +334,7 @@ impl Memory {
     fn give(&mut self, job: &Job, waiter: &Waiter) {
         let shape = self.lines().shape();
         let request = &self.asked[waiter.asked as usize].request;
-        let (first, end) = shape.blocks(waiter.first, waiter.end);
+        let (first, end) = shape.volumes.blocks(waiter.first, waiter.end);
         let extent = common(&request.extent, first, end);
         let (of, to) = (job.id, request.id);
         self.orders.push_move(Move::Give { of, to, extent });

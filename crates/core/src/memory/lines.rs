@@ -3,7 +3,7 @@
 use super::buffer::Changed;
 use super::counts::Counts;
 use super::orders::Orders;
-use super::shape::{Mask, Shape, bits, runs, touched};
+use super::shape::{Mask, Shape, bits, runs};
 use super::{Move, between, common};
 use crate::contract::{Around, Cache, Entering, Found, Pattern, STAYS, Why};
 use crate::directory::Directory;
@@ -71,7 +71,7 @@ impl Keyed for Contested {
 pub(super) type Wanted = (u64, u64);
 
 /// A track that had to make room, and its note.
-pub(super) type Unread = (Track, u32);
+pub(super) type Unread = (u64, u32);
 
 /// Lines and tracks.
 pub(super) struct Lines {
@@ -98,6 +98,15 @@ pub(super) struct Lines {
     /// yet.
     pub(super) unread: Vec<Unread>,
     pub(super) counts: Counts,
+}
+
+/// The tracks of one volume, as a prefetcher sees them.
+pub(super) struct OfVolume<'a> {
+    lines: &'a mut Lines,
+    /// The volume's first track.
+    first: u64,
+    /// Its last one, as it counts there.
+    last: Track,
 }
 
 impl Lines {
@@ -129,11 +138,23 @@ impl Lines {
         self.shape
     }
 
-    /// A read of these pages goes around the memory, and is counted, if it must. Whether it does.
-    pub(super) fn pass_by(&mut self, first: u64, end: u64) -> bool {
+    /// What is around the tracks of the volume that begins with this one.
+    pub(super) fn of_volume(&mut self, first: u64) -> OfVolume<'_> {
+        let last = self.shape.last();
+        OfVolume {
+            lines: self,
+            first,
+            last,
+        }
+    }
+
+    /// The pages that a read asks for, from the first to before the last; none if it goes around the
+    /// memory, as it must, which is counted.
+    pub(super) fn take_up(&mut self, extent: &Extent) -> Option<(u64, u64)> {
+        let (first, end) = self.shape.volumes.touched(extent);
         let passes = self.must_pass(first, end);
         self.counts.passed += u64::from(passes);
-        passes
+        (!passes).then_some((first, end))
     }
 
     /// Whether a read of these pages has to go around the memory: what it wants is not there, and
@@ -227,18 +248,8 @@ impl Lines {
     /// Pages of a track that need not be brought, or cannot be.
     fn cannot_come(&self, slot: u32) -> Mask {
         let held = &self.held[slot as usize];
-        let behind = self.beyond(held.track);
+        let behind = self.shape.beyond(held.track);
         held.present | held.coming | held.writing | held.dirty | behind
-    }
-
-    /// Pages of a track behind the end of the volume.
-    fn beyond(&self, track: u64) -> Mask {
-        let left = self.shape.pages() - track * self.shape.track;
-        if left >= self.shape.track {
-            0
-        } else {
-            u64::MAX << left
-        }
     }
 
     /// A track that the prefetcher wants: which of its pages are on their way from now on.
@@ -286,11 +297,10 @@ impl Lines {
         held.coming &= !mask;
         held.spoiled &= !mask;
         if let Some((job, pattern, why)) = arrival {
-            let whole = between(0, self.shape.capacity.0);
             for (line, own) in self.shape.lines_of(slot, enter) {
                 let is_expected = why == Why::Brought && self.cache.holds(line);
                 self.enter(line, own & enter, (pattern, why), orders);
-                self.keep(slot, own & enter, (job, whole), orders);
+                self.keep(slot, own & enter, (job, None), orders);
                 if is_expected && self.cache.holds(line) {
                     self.cache.expect(line);
                 }
@@ -329,8 +339,9 @@ impl Lines {
         entering: Option<Pattern>,
         orders: &mut Orders,
     ) {
-        let (first, end) = touched(&request.extent);
-        let (whole, whole_end) = self.shape.covered(&request.extent);
+        let volumes = self.shape.volumes;
+        let (first, end) = volumes.touched(&request.extent);
+        let (whole, whole_end) = volumes.covered(&request.extent);
         for (track, mask) in self.shape.tracks(first, end) {
             let slot = self.number(track);
             self.fetch(slot, mask);
@@ -348,7 +359,7 @@ impl Lines {
                 continue;
             }
             let there = mask & self.held[slot as usize].present;
-            let writes = (request.id, request.extent);
+            let writes = (request.id, Some(request.extent));
             self.keep(slot, there, writes, orders);
             self.hit_again(slot, there, true, orders);
             if let Some(pattern) = entering {
@@ -368,7 +379,7 @@ impl Lines {
 
     /// A write or discard has ended.
     pub(super) fn changed(&mut self, request: &Request, done: bool, orders: &mut Orders) {
-        let (first, end) = touched(&request.extent);
+        let (first, end) = self.shape.volumes.touched(&request.extent);
         for (track, mask) in self.shape.tracks(first, end) {
             let slot = self.number(track);
             let still = self.leave_to_others(slot, mask);
@@ -601,7 +612,7 @@ impl Lines {
             if held.note & STAYS != 0 {
                 held.spared = unread;
             }
-            self.unread.push((Track(held.track), held.note));
+            self.unread.push((held.track, held.note));
         }
     }
 
@@ -672,13 +683,19 @@ impl Lines {
         }));
     }
 
-    /// What of these pages lies within an extent is in memory as a job has brought it, or a request
-    /// writes it.
-    fn keep(&self, slot: u32, mask: Mask, (of, all): (RequestId, Extent), orders: &mut Orders) {
+    /// These pages, or what of them lies within an extent, are in memory as a job has brought them,
+    /// or a request writes them.
+    fn keep(
+        &self,
+        slot: u32,
+        mask: Mask,
+        (of, all): (RequestId, Option<Extent>),
+        orders: &mut Orders,
+    ) {
         let present = self.held[slot as usize].present;
         orders.push_moves(self.extents(slot, mask & present).map(|extent| Move::Keep {
             of,
-            extent: within(&all, extent),
+            extent: all.map_or(extent, |all| within(&all, extent)),
         }));
     }
 
@@ -686,7 +703,7 @@ impl Lines {
     fn extents(&self, slot: u32, mask: Mask) -> impl Iterator<Item = Extent> + use<> {
         let (shape, first) = (self.shape, self.first_page(slot));
         runs(mask).map(move |(from, to)| {
-            let (from, to) = shape.blocks(first + from, first + to);
+            let (from, to) = shape.volumes.blocks(first + from, first + to);
             between(from, to)
         })
     }
@@ -707,26 +724,32 @@ fn within(all: &Extent, run: Extent) -> Extent {
     common(all, run.start.0, run.end().0)
 }
 
-impl Around for Lines {
+impl Around for OfVolume<'_> {
     fn last(&self) -> Track {
-        self.shape.last()
+        self.last
     }
 
     #[inline]
     fn note(&mut self, track: Track) -> Option<&mut u32> {
-        let slot = self.directory.find(track.0)?;
-        let held = &mut self.held[slot as usize];
+        // What lies behind the end is nowhere: the next volume's is another's.
+        if track > self.last {
+            return None;
+        }
+        let slot = self.lines.directory.find(self.first + track.0)?;
+        let held = &mut self.lines.held[slot as usize];
         held.is_known().then_some(&mut held.note)
     }
 
     fn bring(&mut self, first: Track, last: Track) {
-        let last = last.min(self.shape.last());
-        for track in first.0..=last.0 {
-            let slot = self.number(track);
-            self.held[slot as usize].wanted = true;
+        let last = last.min(self.last);
+        if first > last {
+            return;
         }
-        if first <= last {
-            self.wanted.push((first.0, last.0));
+        let (first, last) = (self.first + first.0, self.first + last.0);
+        for track in first..=last {
+            let slot = self.lines.number(track);
+            self.lines.held[slot as usize].wanted = true;
         }
+        self.lines.wanted.push((first, last));
     }
 }

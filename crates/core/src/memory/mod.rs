@@ -48,7 +48,7 @@ use std::collections::VecDeque;
 use slab::Slab;
 
 use crate::contract::{Cache, Pattern, Prefetch};
-use crate::ids::{RequestId, Unit};
+use crate::ids::{RequestId, Track, Unit};
 use crate::measure::Measure;
 use crate::op::{Cost, Op, Status};
 use crate::pages::Writes;
@@ -67,10 +67,13 @@ mod order_tests;
 mod orders;
 mod shape;
 mod tests;
+mod volume_tests;
+mod volumes;
 mod writers;
 
 pub use buffer::BufferParts;
 pub use shape::Shape;
+pub use volumes::Volumes;
 
 use buffer::Buffer;
 use destage::OWN;
@@ -285,10 +288,11 @@ impl Cached {
             writes,
             whole_lines,
         } = parts;
+        let each = shape.volumes.each();
         Cached {
             lines: Lines::new(cache, shape, lines, whole_lines),
             prefetch,
-            writers: writes.run().map(Writers::new),
+            writers: writes.run().map(|run| Writers::new(run, each)),
             writes,
             hit_time,
         }
@@ -301,8 +305,10 @@ impl Cached {
         } = self;
         // In the order in which it came to pass.
         let mut unread = std::mem::take(&mut lines.unread);
+        let shape = lines.shape();
         for (track, note) in unread.drain(..) {
-            prefetch.unread(track, note, lines);
+            let first = shape.first_track(track * shape.track);
+            prefetch.unread(Track(track - first), note, &mut lines.of_volume(first));
         }
         lines.unread = unread;
     }

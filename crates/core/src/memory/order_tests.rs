@@ -36,7 +36,7 @@ impl Played {
                 shape: Shape {
                     line: TRACK,
                     track: TRACK,
-                    capacity: Blocks(TRACK * PAGE * 1_000),
+                    volumes: Volumes::new(1, Blocks(TRACK * PAGE * 1_000)),
                 },
                 hit_time: HIT,
                 writes,

@@ -1,29 +1,37 @@
-//! How a volume is cut: into pages, which are there or not; lines, which policies keep; and tracks,
-//! which prefetchers go by.
+//! How volumes are cut: into pages, which are there or not; lines, which policies keep; tracks,
+//! which prefetchers go by; and units, which a write buffer writes together.
+//!
+//! Each of them begins anew with its volume ([`Volumes`]), and the last of a volume is as short as
+//! that leaves it. A prefetcher sees one volume: its tracks there count from 0.
 
-use crate::ids::{Line, Track};
-use crate::pages::PAGE;
-use crate::units::{Blocks, Extent};
+use super::volumes::Volumes;
+use super::{between, common};
+use crate::ids::{Line, Track, Unit};
+use crate::pages::TRACK_PAGES;
+use crate::units::Extent;
 
 /// Sizes that divide each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Pages of a line.
     pub line: u64,
-    /// Pages of a track: at most [`crate::pages::TRACK_PAGES`].
+    /// Pages of a track: they divide [`TRACK_PAGES`].
     pub track: u64,
-    /// Blocks of the volume.
-    pub capacity: Blocks,
+    /// What is cut.
+    pub volumes: Volumes,
 }
 
 /// Pages of a track, a bit for each.
 pub(super) type Mask = u64;
 
-/// The pages that an extent touches: from the first to before the last.
-#[inline]
-pub(super) const fn touched(extent: &Extent) -> (u64, u64) {
-    let end = extent.start.0 + extent.len.0;
-    (extent.start.0 / PAGE, end.div_ceil(PAGE))
+/// Units of a write buffer, numbered through.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Units {
+    volumes: Volumes,
+    /// Pages of a unit.
+    pages: u64,
+    /// Units of a volume.
+    each: u64,
 }
 
 /// Pages from one to before another, by their bits.
@@ -34,38 +42,33 @@ pub(super) const fn bits(first: u64, end: u64) -> Mask {
 }
 
 impl Shape {
-    /// Pages of the volume; the last one may be short.
+    /// The first track of the volume that has this page.
     #[inline]
-    pub(super) const fn pages(&self) -> u64 {
-        self.capacity.0.div_ceil(PAGE)
+    pub(super) const fn first_track(&self, page: u64) -> u64 {
+        let volume = self.volumes.of_page(page);
+        self.volumes.first_page(volume) / self.track
     }
 
-    /// The last track.
+    /// The last track of a volume, as it counts there.
+    #[inline]
     pub(super) const fn last(&self) -> Track {
-        Track((self.pages() - 1) / self.track)
+        Track((self.volumes.pages() - 1) / self.track)
+    }
+
+    /// Pages of a track that lie behind the end of its volume.
+    pub(super) fn beyond(&self, track: u64) -> Mask {
+        let first = track * self.track;
+        let volume = self.volumes.of_page(first);
+        let left = self.volumes.first_page(volume) + self.volumes.pages() - first;
+        match left < TRACK_PAGES {
+            true => u64::MAX << left,
+            false => 0,
+        }
     }
 
     /// Lines of a track.
     pub(super) const fn lines(&self) -> u64 {
         self.track / self.line
-    }
-
-    /// The pages of which it has all blocks; none if the first is not before the second.
-    #[inline]
-    pub(super) fn covered(&self, extent: &Extent) -> (u64, u64) {
-        let end = extent.start.0 + extent.len.0;
-        let last = if end == self.capacity.0 {
-            self.pages()
-        } else {
-            end / PAGE
-        };
-        (extent.start.0.div_ceil(PAGE), last)
-    }
-
-    /// The blocks of pages from one to before another.
-    #[inline]
-    pub(super) fn blocks(&self, first: u64, end: u64) -> (u64, u64) {
-        (first * PAGE, (end * PAGE).min(self.capacity.0))
     }
 
     /// Tracks that have some of these pages, each with which they are.
@@ -120,6 +123,56 @@ impl Shape {
     }
 }
 
+impl Units {
+    /// Of so many pages.
+    pub(super) const fn new(volumes: Volumes, pages: u64) -> Units {
+        let each = volumes.pages().div_ceil(pages);
+        Units {
+            volumes,
+            pages,
+            each,
+        }
+    }
+
+    /// The unit of a page, and its place in there.
+    pub(super) fn place(&self, page: u64) -> (Unit, usize) {
+        let volume = self.volumes.of_page(page);
+        let own = page - self.volumes.first_page(volume);
+        let unit = Unit(volume * self.each + own / self.pages);
+        (unit, (own % self.pages) as usize)
+    }
+
+    /// The first page of a unit.
+    pub(super) const fn first(&self, unit: Unit) -> u64 {
+        let (volume, own) = (unit.0 / self.each, unit.0 % self.each);
+        self.volumes.first_page(volume) + own * self.pages
+    }
+
+    /// The blocks of a unit.
+    pub(super) fn blocks(&self, unit: Unit) -> Extent {
+        let first = self.first(unit);
+        let (from, to) = self.volumes.blocks(first, first + self.pages);
+        between(from, to)
+    }
+
+    /// Pages of a unit, the last of which may be short.
+    pub(super) fn pages(&self, unit: Unit) -> usize {
+        let (first, end) = self.volumes.touched(&self.blocks(unit));
+        (end - first) as usize
+    }
+
+    /// Units that an extent of a volume touches, each with what it has of it.
+    pub(super) fn touched(&self, extent: &Extent) -> impl Iterator<Item = (Unit, Extent)> + use<> {
+        let (units, extent) = (*self, *extent);
+        let (first, end) = units.volumes.touched(&extent);
+        let (from, to) = (units.place(first).0, units.place(end - 1).0);
+        (from.0..=to.0).map(move |unit| {
+            let own = units.blocks(Unit(unit));
+            (Unit(unit), common(&extent, own.start.0, own.end().0))
+        })
+    }
+}
+
 /// Runs of bits: the first of each, and that behind its last.
 #[inline]
 pub(super) fn runs(mask: Mask) -> impl Iterator<Item = (u64, u64)> {
@@ -138,22 +191,16 @@ pub(super) fn runs(mask: Mask) -> impl Iterator<Item = (u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Lba;
+    use crate::units::Blocks;
 
     const SHAPE: Shape = Shape {
         line: 2,
         track: 8,
-        capacity: Blocks(8 * 20 + 3),
+        volumes: Volumes::new(2, Blocks(8 * 20 + 3)),
     };
 
     #[test]
     fn pages_are_cut_into_tracks_and_lines() {
-        let extent = Extent {
-            start: Lba(60),
-            len: Blocks(12),
-        };
-        assert_eq!(touched(&extent), (7, 9));
-        assert_eq!(SHAPE.covered(&extent), (8, 9));
         let tracks: Vec<_> = SHAPE.tracks(7, 9).collect();
         assert_eq!(tracks, [(0, 0x80), (1, 0x01)]);
         assert_eq!(SHAPE.tracks(9, 9).count(), 0);
@@ -168,13 +215,27 @@ mod tests {
     }
 
     #[test]
-    fn the_last_page_may_be_short() {
-        assert_eq!((SHAPE.pages(), SHAPE.last()), (21, Track(2)));
-        let end = Extent {
-            start: Lba(160),
-            len: Blocks(3),
-        };
-        assert_eq!(SHAPE.covered(&end), (20, 21));
-        assert_eq!(SHAPE.blocks(20, 21), (160, 163));
+    fn tracks_begin_and_end_with_their_volume() {
+        assert_eq!(SHAPE.last(), Track(2));
+        assert_eq!([20, 64, 84].map(|page| SHAPE.first_track(page)), [0, 8, 8]);
+        // 21 pages are two tracks and five pages.
+        let beyond = [0, 1, 2, 8, 9, 10].map(|track| SHAPE.beyond(track) & 0xff);
+        assert_eq!(beyond, [0, 0, 0b1110_0000, 0, 0, 0b1110_0000]);
+    }
+
+    #[test]
+    fn units_begin_and_end_with_their_volume() {
+        // 21 pages are three units of six and one of three.
+        let units = Units::new(SHAPE.volumes, 6);
+        let places = [0, 6, 20, 64, 70, 84].map(|page| units.place(page));
+        let expected = [(0, 0), (1, 0), (3, 2), (4, 0), (5, 0), (7, 2)];
+        assert_eq!(places, expected.map(|(unit, index)| (Unit(unit), index)));
+        assert_eq!([3, 4, 7].map(|unit| units.first(Unit(unit))), [18, 64, 82]);
+        assert_eq!([3, 4, 7].map(|unit| units.pages(Unit(unit))), [3, 6, 3]);
+        assert_eq!(units.blocks(Unit(3)), between(144, 163));
+        assert_eq!(units.blocks(Unit(4)), between(163, 163 + 48));
+        let touched: Vec<_> = units.touched(&between(163 + 40, 163 + 50)).collect();
+        let expected = [(Unit(4), between(203, 211)), (Unit(5), between(211, 213))];
+        assert_eq!(touched, expected);
     }
 }

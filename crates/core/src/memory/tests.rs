@@ -62,7 +62,7 @@ pub(super) fn parts(tracks: u32, cache: &str, prefetch: &str) -> CacheParts {
         shape: Shape {
             line: TRACK,
             track: TRACK,
-            capacity: Blocks(TRACK * PAGE * 1_000_000),
+            volumes: Volumes::new(1, Blocks(TRACK * PAGE * 1_000_000)),
         },
         lines: tracks,
         hit_time: Duration::ZERO,

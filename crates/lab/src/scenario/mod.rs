@@ -235,6 +235,7 @@ impl Scenario {
             parts: self.parts.clone(),
             seed: self.seed,
             offered: self.makes_range_writes(),
+            volumes: 1,
         })
     }
 

@@ -20,6 +20,7 @@ mod measured;
 mod mqsim;
 mod oracles;
 mod overload;
+mod own_drives;
 mod queues;
 mod recorder;
 mod recovery;

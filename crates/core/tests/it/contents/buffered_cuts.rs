@@ -13,7 +13,7 @@ use nearslot_core::maplog::buffered::{Index, Kept, Whose};
 use nearslot_core::op::Op;
 use nearslot_core::pages::PAGE;
 use nearslot_core::rng::Rng;
-use nearslot_core::units::Duration;
+use nearslot_core::units::{Duration, Lba};
 
 use crate::contents::buffered::told;
 use crate::contents::failing::{Failing, Slip, written};
@@ -53,7 +53,7 @@ fn setups() -> impl Iterator<Item = (u64, &'static Setup)> {
 fn table(rig: &Rig, left: &Left) -> (BufferTable, Vec<(Index, Kept)>) {
     let whose = Whose {
         volume: Rng::stream(rig.seed(), "volume").bits(),
-        blocks: rig.blocks(),
+        blocks: rig.volumes().span().0,
         page: PAGE,
     };
     let bytes = left.buffer.clone().expect("there is a buffer");
@@ -67,11 +67,12 @@ type Before = (Vec<u8>, BTreeMap<u64, Stamp>);
 fn cut(rig: &mut Rig, rng: &mut Rng, fault: Fault, before: Option<Before>) {
     let mut left = rig.left();
     let (mut table, found) = table(rig, &left);
-    let going = rig.contents.on_their_way();
+    let (going, volumes) = (rig.contents.on_their_way(), rig.volumes());
+    let is_of = |block: &u64, kept: &Kept| volumes.page(Lba(*block)) == kept.page;
     let forgets = |kept: &Kept| match fault {
         Fault::Nothing => true,
         Fault::Forgotten => found.first().is_some_and(|(_, first)| first == kept),
-        Fault::Going => going.iter().any(|block| block / PAGE == kept.page),
+        Fault::Going => going.iter().any(|block| is_of(block, kept)),
         Fault::None | Fault::Earlier => false,
     };
     let forgotten: Vec<(Index, Kept)> = found
@@ -81,8 +82,8 @@ fn cut(rig: &mut Rig, rng: &mut Rng, fault: Fault, before: Option<Before>) {
         .collect();
     for (index, kept) in forgotten {
         table.remove(index);
-        let of_page = |block: &u64| block / PAGE == kept.page;
-        rig.contents.buffered.retain(|block, _| !of_page(block));
+        let buffered = &mut rig.contents.buffered;
+        buffered.retain(|block, _| !is_of(block, &kept));
     }
     left.buffer = Some(table.bytes().to_vec());
     if let Some((bytes, buffered)) = before.filter(|_| fault == Fault::Earlier) {

@@ -8,12 +8,13 @@ use nearslot_core::contract::{Drive, Scheduler};
 use nearslot_core::ids::DriveId;
 use nearslot_core::io::DriveDone;
 use nearslot_core::measure::Over;
+use nearslot_core::memory::Volumes;
 use nearslot_core::op::{Failure, Op, Status};
 use nearslot_core::registry::Survivors;
 use nearslot_core::request::Request;
 use nearslot_core::rng::Rng;
 use nearslot_core::stack::{Action, Input, Stack};
-use nearslot_core::units::{Instant, Pba};
+use nearslot_core::units::{Blocks, Instant, Pba};
 
 use crate::contents::failing::Failing;
 use crate::contents::medium::Medium;
@@ -155,6 +156,12 @@ impl Rig {
         self.stack.capacity().0
     }
 
+    /// The volumes of its clients.
+    pub(crate) fn volumes(&self) -> Volumes {
+        let count = self.config.volumes;
+        Volumes::new(count, Blocks(self.blocks() / count))
+    }
+
     /// What its random numbers come from.
     pub(crate) fn seed(&self) -> u64 {
         self.config.seed
@@ -194,8 +201,17 @@ impl Rig {
         left.map(|(block, _)| block).collect()
     }
 
-    /// A request arrives now.
+    /// A request arrives now; where these blocks lie in several volumes, one for each of them.
     pub(crate) fn submit(&mut self, op: Op, start: u64, len: u64, priority: u16) {
+        let each = self.blocks() / self.config.volumes;
+        let own = len.min(each - start % each);
+        self.submit_one(op, start, own, priority);
+        if own < len {
+            self.submit(op, start + own, len - own, priority);
+        }
+    }
+
+    fn submit_one(&mut self, op: Op, start: u64, len: u64, priority: u16) {
         self.requests += 1;
         let mut request = Request::new(self.requests, op, start, len, self.now);
         request.priority = priority;

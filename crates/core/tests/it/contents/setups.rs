@@ -77,6 +77,8 @@ pub(crate) struct Setup {
     pub(crate) memory: (&'static str, &'static str),
     /// What keeps writes.
     pub(crate) writes: &'static str,
+    /// Volumes of clients, one behind the other.
+    pub(crate) volumes: u64,
 }
 
 impl Setup {
@@ -92,6 +94,7 @@ impl Setup {
             protected: false,
             memory: ("none", "none"),
             writes: "none",
+            volumes: 1,
         }
     }
 
@@ -106,6 +109,11 @@ impl Setup {
     /// The same with a write buffer.
     pub(crate) const fn buffering(self, writes: &'static str) -> Setup {
         Setup { writes, ..self }
+    }
+
+    /// The same with so many volumes.
+    const fn volumes(self, volumes: u64) -> Setup {
+        Setup { volumes, ..self }
     }
 
     pub(crate) const fn chunk(self, chunk: u64) -> Setup {
@@ -289,8 +297,11 @@ impl Setup {
             },
             text,
         };
-        StackConfig::over(drive, seed)
-            .with::<dyn Scheduler>(sched.parse().expect("a part's name"))
+        let over = StackConfig {
+            volumes: self.volumes,
+            ..StackConfig::over(drive, seed)
+        };
+        over.with::<dyn Scheduler>(sched.parse().expect("a part's name"))
             .with::<dyn Placement>(place)
             .with::<dyn Cache>(self.memory.0.parse().expect("a part's name"))
             .with::<dyn Prefetch>(self.memory.1.parse().expect("a part's name"))
@@ -490,6 +501,18 @@ pub(crate) const CACHED: &[Setup] = &[
             "sarc:size=12lines:line_kib=16",
             "amp:track_kib=16:most=4:asynchronous=1:threshold=2",
         ),
+    // Volumes that are no whole number of pages long: of 75 blocks, and of 225.
+    Setup::new("linear", 1, 1).chunk(1).volumes(32).caching(
+        "lru:size=40lines:line_kib=8",
+        "sarc:track_kib=16:degree=2:threshold=2:trigger=1",
+    ),
+    Setup::new("concat:disks=3", 1, 1)
+        .chunk(1)
+        .volumes(32)
+        .caching(
+            "sarc:size=24lines:line_kib=16:stage=pages",
+            "amp:track_kib=16:most=4:asynchronous=1:threshold=1",
+        ),
 ];
 
 /// Placements under write buffers, with caches and without, each of which is so small that writes
@@ -570,4 +593,14 @@ pub(crate) const BUFFERED: &[Setup] = &[
             "amp:track_kib=16:most=4:asynchronous=1:threshold=1",
         )
         .buffering("wow:size=60lines:unit_kib=12:low_percent=30:high_percent=60"),
+    // Volumes that are no whole number of pages long: of 75 blocks, and of 225.
+    Setup::new("linear", 1, 1)
+        .chunk(1)
+        .volumes(32)
+        .caching("lru:size=40lines", "fixed:degree=2:track_kib=8")
+        .buffering("lrw:size=40lines:unit_kib=12:write_us=20"),
+    Setup::new("concat:disks=3", 1, 1)
+        .chunk(1)
+        .volumes(32)
+        .buffering("stow:size=50lines:unit_kib=20:run_kib=16:low_percent=20"),
 ];
