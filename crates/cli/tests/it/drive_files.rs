@@ -107,6 +107,11 @@ fn a_knob_without_effect_is_a_mistake_of_the_command_line() {
             "queue_sched=hits_first",
             "queue_sched = hits_first (allowed: queue_depth above 1",
         ),
+        (
+            "modern-20tb",
+            "queue_depth=4:queue_sched=mq-deadline:fifo_batch=4",
+            "modern-20tb.fifo_batch = 4 (allowed: a setting of mq-deadline, which stands with it in a scenario's table",
+        ),
     ] {
         let load = ["--workload", "iometer:requests=100"];
         let with = format!("{drive}:{knob}");

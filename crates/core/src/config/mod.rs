@@ -254,7 +254,8 @@ impl StackConfig {
     /// spelled out.
     fn blueprint(&self) -> Result<(Box<dyn Blueprint>, Knobs), ConfigError> {
         let DriveConfig { part, text } = &self.drive;
-        let (blueprint, knobs) = drive::read(&part.name, text, &part.knobs)?;
+        let read = drive::read(&part.name, text, &part.knobs);
+        let (blueprint, knobs) = read.map_err(|error| queue::of_scheduler(error, part))?;
         let blueprint = queue::around(&part.name, blueprint, &knobs, self.seed)?;
         Ok((blueprint, knobs))
     }

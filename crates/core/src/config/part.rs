@@ -4,9 +4,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::de::{self, Deserializer, MapAccess, Visitor};
+use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
-use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
 
 use crate::registry::{self, AnyKind, ConfigError, Kind, KnobValue, Knobs, Refused};
 
@@ -91,39 +91,84 @@ impl Serialize for PartConfig {
     }
 }
 
-impl<'de> Deserialize<'de> for PartConfig {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PartConfig, D::Error> {
-        deserializer.deserialize_any(PartVisitor)
+impl PartConfig {
+    /// What may be said of a part in a file.
+    pub const ALLOWED: &str = "a name, name:knob=value, or a table with `name` and knobs";
+
+    /// Reads the value of the key `key` of a file: a word, or a table.
+    ///
+    /// # Errors
+    /// Neither of them, a table without a name, or a knob whose value is not one.
+    pub fn from_toml(key: &str, value: &Value) -> Result<PartConfig, ConfigError> {
+        let table = match value {
+            Value::String(word) => return word.parse(),
+            Value::Table(table) => table,
+            _ => {
+                let allowed = format!("{}{}", PartConfig::ALLOWED, of_several(value));
+                return Err(ConfigError::value(key, value.to_string().trim(), &allowed));
+            }
+        };
+        let of_name = |found: &str| {
+            let allowed = "a name in quotes, which says which part it is";
+            Err(ConfigError::value(&format!("{key}.name"), found, allowed))
+        };
+        let name = match table.get("name") {
+            Some(Value::String(name)) => name.clone(),
+            Some(other) => return of_name(&other.to_string()),
+            None => return of_name("missing"),
+        };
+        let knobs = table.iter().filter(|(knob, _)| *knob != "name");
+        let knobs = knobs.map(|(knob, value)| {
+            let told = knob_of_toml(&format!("{key}.{knob}"), value);
+            Ok((knob.clone(), told?))
+        });
+        let knobs = knobs.collect::<Result<_, ConfigError>>()?;
+        Ok(PartConfig { name, knobs })
     }
 }
 
-struct PartVisitor;
-
-impl<'de> Visitor<'de> for PartVisitor {
-    type Value = PartConfig;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a word such as \"look\", or a table with `name` and knobs")
-    }
-
-    fn visit_str<E: de::Error>(self, word: &str) -> Result<PartConfig, E> {
-        word.parse().map_err(E::custom)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PartConfig, A::Error> {
-        let (mut name, mut knobs) = (None, Vec::new());
-        while let Some((key, value)) = map.next_entry::<String, KnobValue>()? {
-            match (key.as_str(), value) {
-                ("name", KnobValue::Text(word)) => name = Some(word),
-                ("name", other) => {
-                    return Err(de::Error::custom(format!("name = {other} is not a word")));
-                }
-                (_, value) => knobs.push((key, value)),
-            }
+/// The value of a knob in a table.
+fn knob_of_toml(key: &str, value: &Value) -> Result<KnobValue, ConfigError> {
+    Ok(match value {
+        Value::Boolean(flag) => KnobValue::Flag(*flag),
+        Value::Integer(whole) => KnobValue::Integer(*whole),
+        Value::Float(number) => KnobValue::Number(*number),
+        Value::String(word) => KnobValue::Text(word.clone()),
+        Value::Datetime(time) => KnobValue::Text(time.to_string()),
+        Value::Array(_) => {
+            let allowed = format!("one value{}", of_several(value));
+            return Err(ConfigError::value(key, &value.to_string(), &allowed));
         }
-        let name = name.ok_or_else(|| de::Error::missing_field("name"))?;
-        each_once(&name, &knobs).map_err(de::Error::custom)?;
-        Ok(PartConfig { name, knobs })
+        Value::Table(table) => {
+            let allowed = format!(
+                "a number, true or false, or text in quotes, such as {}",
+                in_words(key, table)
+            );
+            return Err(ConfigError::value(key, value.to_string().trim(), &allowed));
+        }
+    })
+}
+
+/// A table as the text that says the same: a part with its settings, or what holds for which
+/// stream.
+fn in_words(key: &str, table: &Table) -> String {
+    match PartConfig::from_toml(key, &Value::Table(table.clone())) {
+        Ok(part) => format!("\"{part}\""),
+        Err(_) => {
+            let bare = |value: &Value| value.as_str().map_or(value.to_string(), str::to_owned);
+            let pairs = table
+                .iter()
+                .map(|(key, value)| format!("{key}={}", bare(value)));
+            format!("\"{}\"", pairs.collect::<Vec<_>>().join(" "))
+        }
+    }
+}
+
+/// What to do about a list where one value belongs.
+fn of_several(value: &Value) -> &'static str {
+    match value {
+        Value::Array(_) => "; of several, which compare takes with --vary, each alone",
+        _ => "",
     }
 }
 
@@ -175,8 +220,8 @@ mod tests {
     #[test]
     fn a_word_and_a_table_say_the_same() {
         let word: PartConfig = "aged_satf:batch=3:weight=0.5".parse().unwrap();
-        let table: PartConfig =
-            toml::from_str("name = 'aged_satf'\nweight = 0.5\nbatch = 3").unwrap();
+        let table = "name = 'aged_satf'\nweight = 0.5\nbatch = 3".parse();
+        let table = PartConfig::from_toml("sched", &Value::Table(table.unwrap())).unwrap();
         assert_eq!(word, table);
         assert_eq!(word.to_string(), "aged_satf:batch=3:weight=0.5");
     }
@@ -188,9 +233,45 @@ mod tests {
         assert_eq!(word.unwrap_err().to_string(), told);
         let same = "iometer:depth=4:depth=4".parse::<PartConfig>();
         assert!(same.unwrap_err().to_string().contains("depth = 4 and 4"));
-        let pairs = [("name", "x"), ("how", "a"), ("how", "b")].into_iter();
-        let pairs = de::value::MapDeserializer::<_, de::value::Error>::new(pairs);
-        let map = PartConfig::deserialize(pairs).unwrap_err().to_string();
-        assert_eq!(map, "x.how = a and b (allowed: one value)");
+    }
+    #[test]
+    fn a_value_that_says_no_part_is_named_with_what_is_allowed() {
+        for (text, told) in [
+            (
+                "x = 5",
+                "x = 5 (allowed: a name, name:knob=value, or a table with `name` and knobs)",
+            ),
+            (
+                "x = ['lru', 'none']",
+                "x = [\"lru\", \"none\"] (allowed: a name, name:knob=value, or a table with `name` and knobs; of several, \
+                 which compare takes with --vary, each alone)",
+            ),
+            (
+                "x = {size = 1}",
+                "x.name = missing (allowed: a name in quotes, which says which part it is)",
+            ),
+            (
+                "x = {name = 5}",
+                "x.name = 5 (allowed: a name in quotes, which says which part it is)",
+            ),
+            (
+                "x = {name = 'vscan', r = [0.1, 0.2]}",
+                "x.r = [0.1, 0.2] (allowed: one value; of several, which compare takes with --vary, each alone)",
+            ),
+            (
+                "x = {name = 'null', queue_sched = {name = 'look', batch = 3}}",
+                "x.queue_sched = { name = \"look\", batch = 3 } (allowed: a number, true or false, or text in quotes, \
+                 such as \"look:batch=3\")",
+            ),
+            (
+                "x = {name = 'told', weight = {1 = 500, 2 = 100}}",
+                "x.weight = { 1 = 500, 2 = 100 } (allowed: a number, true or false, or text in quotes, such as \
+                 \"1=500 2=100\")",
+            ),
+        ] {
+            let table: Table = text.parse().unwrap();
+            let error = PartConfig::from_toml("x", &table["x"]).unwrap_err();
+            assert_eq!(error.to_string(), told);
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::PartConfig;
 use crate::contract::{Blueprint, Scheduler};
 use crate::drive::queued::{DEPTH_KNOB, QueuedBlueprint, SCHED_KNOB};
-use crate::registry::{ConfigError, DriveEnv, KnobValue, Knobs};
+use crate::registry::{self, ConfigError, DriveEnv, KnobValue, Knobs};
 
 /// Puts a queue around a drive if its knobs want one.
 ///
@@ -50,6 +50,35 @@ pub(super) fn around(
         depth,
         Arc::new(scheduler),
     )))
+}
+
+/// Where the setting of a scheduler goes that was given as one of its drive: on a command line a
+/// colon ends the scheduler's name.
+pub(super) fn of_scheduler(error: ConfigError, drive: &PartConfig) -> ConfigError {
+    let named = drive.knobs.iter().find(|(key, _)| key == SCHED_KNOB.name);
+    let scheduler = named
+        .map(|(_, value)| value.to_string())
+        .unwrap_or_default();
+    let card = registry::find::<dyn Scheduler>(&scheduler).map(|spec| spec.card());
+    let is_of = |knob: &str| {
+        card.as_ref()
+            .is_ok_and(|card| card.knobs.iter().any(|own| own.name == knob))
+    };
+    let refused = |key: &str| error.key == format!("unknown knob of {} `{key}`", drive.name);
+    let mut given = drive.knobs.iter();
+    let Some((key, value)) = given.find(|(key, _)| refused(key) && is_of(key)) else {
+        return error;
+    };
+    let allowed = format!(
+        "a setting of {scheduler}, which stands with it in a scenario's table or in the drive's file: \
+         {} = \"{scheduler}:{key}={value}\"",
+        SCHED_KNOB.name
+    );
+    ConfigError::value(
+        &format!("{}.{key}", drive.name),
+        &value.to_string(),
+        &allowed,
+    )
 }
 
 /// Why a placement that leaves addresses open refuses a drive with a queue.

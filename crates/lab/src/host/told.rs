@@ -167,8 +167,12 @@ pub fn processes(text: &str, find: Find<'_>) -> Result<Vec<Process>, ConfigError
         return Ok(Vec::new());
     }
     let tables: Vec<Value> = serde_json::from_str(text).map_err(|error| {
-        let allowed = "tables [[workload.process]] of a scenario, or the same as JSON";
-        ConfigError::value("process", &format!("{text} ({error})"), allowed)
+        let allowed = format!(
+            "tables [[workload.process]] of a scenario, or the same as JSON; it is none at line {}, column {}",
+            error.line(),
+            error.column()
+        );
+        ConfigError::value("process", text, &allowed)
     })?;
     let shared: Vec<&str> = tables
         .iter()
@@ -207,15 +211,10 @@ fn process(place: &str, table: &Value, find: Find<'_>) -> Result<Process, Config
         Some(name) => format!("process `{name}`"),
         None => place.to_owned(),
     };
-    check_keys(&place, keys, KEYS)?;
-    let table: Table = serde_json::from_value(table.clone()).map_err(|error| {
-        ConfigError::value(
-            &place,
-            &error.to_string(),
-            "a table with `name` and `steps`, both as they are described",
-        )
-    })?;
     let about = |key: &str| format!("{place}: {key}");
+    check_keys(&place, keys, KEYS)?;
+    let read = serde_json::from_value(table.clone());
+    let table: Table = read.map_err(|_| wrong_type(&about, keys))?;
     check_table(&about, &table)?;
     let steps = table.steps.iter().enumerate();
     let steps: Vec<Step> = steps
@@ -249,6 +248,33 @@ fn process(place: &str, table: &Value, find: Find<'_>) -> Result<Process, Config
         file_pages,
         steps,
     })
+}
+
+type Fits = fn(&Value) -> bool;
+
+/// Which key of a table is to blame for that it cannot be read, and what is allowed there.
+fn wrong_type(about: &dyn Fn(&str) -> String, keys: &Map<String, Value>) -> ConfigError {
+    let names = |value: &Value| {
+        let names = value.as_array();
+        names.is_some_and(|names| names.iter().all(Value::is_string))
+    };
+    let types: [(&str, Fits, &str); 5] = [
+        ("name", Value::is_string, "a name in quotes"),
+        ("steps", Value::is_array, STEPS),
+        ("shares", Value::is_string, "a name in quotes"),
+        ("after", names, "a list of names in quotes"),
+        ("class", Value::is_string, "a name in quotes"),
+    ];
+    let is_needed = |key: &str| ["name", "steps"].contains(&key);
+    let wrong = types.iter().find(|(key, fits, _)| match keys.get(*key) {
+        None => is_needed(key),
+        Some(value) => !fits(value) && (is_needed(key) || !value.is_null()),
+    });
+    let (key, _, allowed) = wrong.expect("all other keys take any value");
+    let found = keys
+        .get(*key)
+        .map_or("missing".to_owned(), Value::to_string);
+    ConfigError::value(&about(key), &found, allowed)
 }
 
 /// Whether a table has what it needs, and nothing twice.

@@ -264,8 +264,6 @@ impl Scenario {
 /// Requests in flight at most.
 pub const DEPTH_MAX: u64 = 1 << 20;
 
-const PART_ALLOWED: &str = "a name, name:knob=value, or a table with `name` and knobs";
-
 /// Whether a drive is named by the path of its file.
 pub fn drive_is_file(name: &str) -> bool {
     name.ends_with(".toml") || name.contains('/')

@@ -8,7 +8,7 @@ use nearslot_trace::TraceTime;
 use serde_json::json;
 
 use super::keys::{self, Place};
-use super::{Load, PART_ALLOWED, Scenario, TraceLoad, Warmup};
+use super::{Load, Scenario, TraceLoad, Warmup};
 use crate::workload;
 
 impl Scenario {
@@ -30,17 +30,7 @@ impl Scenario {
         text: &str,
         directory: &Path,
     ) -> Result<Scenario, ConfigError> {
-        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-            let span = error.span().unwrap_or_default();
-            let line = 1 + text[..span.start].matches('\n').count();
-            let at = format!("line {line}");
-            match (error.message(), text[span].trim()) {
-                ("duplicate key", key) => {
-                    ConfigError::value(&at, &format!("`{key}` again"), "each key once")
-                }
-                (said, _) => ConfigError::value(&at, said, "TOML"),
-            }
-        })?;
+        let table: toml::Table = text.parse().map_err(|error| no_toml(text, &error))?;
         if table.contains_key("kind")
             && !table.contains_key("trace")
             && !table.contains_key("workload")
@@ -57,11 +47,11 @@ impl Scenario {
                 "seed" => {
                     scenario.seed = word_of(key, value, "a whole number from 0 to 2^63 - 1")?;
                 }
-                "drive" => scenario.drive = value_of(key, value, PART_ALLOWED)?,
+                "drive" => scenario.drive = PartConfig::from_toml(key, value)?,
                 "warmup" => scenario.warmup = word_of(key, value, Warmup::ALLOWED)?,
                 _ => {
                     if let Some(part) = scenario.parts.get_mut(key) {
-                        *part = value_of(key, value, PART_ALLOWED)?;
+                        *part = PartConfig::from_toml(key, value)?;
                     }
                 }
             }
@@ -76,11 +66,17 @@ impl Scenario {
 fn load(table: &toml::Table, directory: &Path) -> Result<Load, ConfigError> {
     match (table.get("trace"), table.get("workload")) {
         (Some(value), None) => {
-            if let toml::Value::Table(trace) = value {
-                check_keys("[trace]", trace, &keys::names(KINDS, Place::Trace))?;
-            }
-            let trace = value_of("trace", value, "a table with `files`");
-            let mut trace: TraceLoad = trace.map_err(|error| wrong_setting(value, error))?;
+            let toml::Value::Table(table) = value else {
+                let allowed = "a table, [trace], with `files`";
+                return Err(ConfigError::value(
+                    "trace",
+                    value.to_string().trim(),
+                    allowed,
+                ));
+            };
+            check_keys("[trace]", table, &keys::names(KINDS, Place::Trace))?;
+            let trace = value.clone().try_into();
+            let mut trace: TraceLoad = trace.map_err(|_| wrong_setting(table))?;
             for file in trace
                 .files
                 .iter_mut()
@@ -94,7 +90,7 @@ fn load(table: &toml::Table, directory: &Path) -> Result<Load, ConfigError> {
         }
         (None, Some(value)) => {
             let flat = without_tables(value);
-            let mut part: PartConfig = value_of("workload", &flat, PART_ALLOWED)?;
+            let mut part = PartConfig::from_toml("workload", &flat)?;
             workload::in_folder(&mut part, directory);
             Ok(Load::Workload(part))
         }
@@ -107,24 +103,49 @@ fn load(table: &toml::Table, directory: &Path) -> Result<Load, ConfigError> {
     }
 }
 
-/// Which setting of `[trace]` is to blame, and what is allowed there, or what is wrong with it as a
-/// whole.
-fn wrong_setting(trace: &toml::Value, whole: ConfigError) -> ConfigError {
-    let settings = trace.as_table().into_iter().flatten();
+/// What is wrong with a file that is no TOML, and where. A number that is too large for TOML is
+/// told by its key.
+fn no_toml(text: &str, error: &toml::de::Error) -> ConfigError {
+    let span = error.span().unwrap_or_default();
+    let (before, found) = (&text[..span.start], text[span.clone()].trim());
+    let at = format!("line {}", 1 + before.matches('\n').count());
+    if error.message() == "duplicate key" {
+        return ConfigError::value(&at, &format!("`{found}` again"), "each key once");
+    }
+    let digits = found.trim_start_matches(['+', '-']);
+    if digits.starts_with(|first: char| first.is_ascii_digit()) {
+        let key = before.trim_end().trim_end_matches('=').trim_end();
+        let key = key
+            .rsplit(['\n', '{', ',', ' ', '['])
+            .next()
+            .unwrap_or_default();
+        let allowed = "a whole number from -2^63 to 2^63 - 1, or any other value of TOML";
+        return ConfigError::value(&format!("{at}: {key}"), found, allowed);
+    }
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let rest = text[span.start..].lines().next().unwrap_or_default();
+    let allowed = "TOML: key = value or [table] on each line, words in quotes, as sched = \"look\"";
+    ConfigError::value(&at, format!("{line}{rest}").trim(), allowed)
+}
+
+/// Which setting of `[trace]` is to blame, and what is allowed there.
+fn wrong_setting(trace: &toml::Table) -> ConfigError {
     let is_wrong = |(key, value): &(&String, &toml::Value)| {
         let alone = toml::Table::from_iter([((*key).clone(), (*value).clone())]);
         alone.try_into::<TraceLoad>().is_err()
     };
-    let mut settings = settings.filter(|(key, _)| *key != "files");
-    let Some((key, value)) = settings.find(is_wrong) else {
-        return whole;
-    };
+    let found = trace.iter().find(is_wrong);
+    let (key, value) = found.expect("each setting is read by itself");
     let word = bare(value);
     let wrong = |allowed: &str| ConfigError::value(key, &value.to_string(), allowed);
     match key.as_str() {
         "from" | "to" | "busiest" => {
             let refused = TraceTime::told(key, &word).err();
             refused.unwrap_or_else(|| wrong(&format!("\"{word}\", in quotes")))
+        }
+        "files" => {
+            let file = if value.is_str() { &*word } else { "trace.csv" };
+            wrong(&format!("a list of names in quotes, as [\"{file}\"]"))
         }
         "limit" => wrong("a whole number from 1"),
         "device" | "format" => wrong("a name in quotes"),
@@ -162,19 +183,7 @@ fn check_keys(what: &str, table: &toml::Table, known: &[&str]) -> Result<(), Con
     })
 }
 
-fn value_of<T: serde::de::DeserializeOwned>(
-    key: &str,
-    value: &toml::Value,
-    allowed: &str,
-) -> Result<T, ConfigError> {
-    value.clone().try_into().map_err(|error: toml::de::Error| {
-        let found = format!("{} ({})", value.to_string().trim(), error.message().trim());
-        ConfigError::value(key, &found, allowed)
-    })
-}
-
-/// The same of a value that is told in a word or a number, where it says by itself all that may be
-/// wrong with it.
+/// A value that is told in a word or a number.
 fn word_of<T: serde::de::DeserializeOwned>(
     key: &str,
     value: &toml::Value,
@@ -274,6 +283,55 @@ mod tests {
             let error = read(&format!("[trace]\nfiles = ['a.csv']\n{line}"));
             let error = error.unwrap_err().to_string();
             assert!(error.starts_with(told), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn messages_are_in_the_words_of_a_scenario() {
+        for (text, told) in [
+            (
+                "[trace]\nfiles = 'hot.csv'",
+                "files = \"hot.csv\" (allowed: a list of names in quotes, as [\"hot.csv\"])",
+            ),
+            (
+                "[trace]\nfiles = [5]",
+                "files = [5] (allowed: a list of names in quotes, as [\"trace.csv\"])",
+            ),
+            (
+                "trace = 'hot.csv'",
+                "trace = \"hot.csv\" (allowed: a table, [trace], with `files`)",
+            ),
+            (
+                "[[trace]]\nfiles = ['a']",
+                "trace = [{ files = [\"a\"] }] (allowed: a table, [trace], with `files`)",
+            ),
+            (
+                "[workload]\ndepth = 4",
+                "workload.name = missing (allowed: a name in quotes, which says which part it is)",
+            ),
+            (
+                "sched = 'look'\nseed = 18446744073709551615",
+                "line 2: seed = 18446744073709551615 (allowed: a whole number from -2^63 to 2^63 - 1, or any other value of TOML)",
+            ),
+            (
+                "drive = {name = 'null', queue_depth = 99999999999999999999}",
+                "line 1: queue_depth = 99999999999999999999 (allowed: a whole number from -2^63",
+            ),
+            (
+                "seed = 1\nsched = look",
+                "line 2 = sched = look (allowed: TOML: key = value or",
+            ),
+            (
+                "seed =\nsched = 'look'",
+                "line 1 = seed = (allowed: TOML: key = value or",
+            ),
+            (
+                "seed = 1\n[trace\nfiles = ['a']",
+                "line 2 = [trace (allowed: TOML: key",
+            ),
+        ] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.starts_with(told), "{error}");
         }
     }
 

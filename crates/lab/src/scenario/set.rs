@@ -6,7 +6,7 @@ use nearslot_core::registry::{ConfigError, KnobValue};
 use super::keys::{self, Place};
 use crate::workload;
 
-use super::{DEPTH_MAX, Load, PART_ALLOWED, Scenario, drive_is_file};
+use super::{DEPTH_MAX, Load, Scenario, drive_is_file};
 
 /// Keys of `[trace]` that all runs of a grid have in common.
 const FIXED: [&str; 7] = [
@@ -126,7 +126,7 @@ fn part(key: &str, word: &str) -> Result<PartConfig, ConfigError> {
     let part: PartConfig = word.parse()?;
     // The path of a drive's file may hold any sign.
     if part.name.contains(',') && !drive_is_file(&part.name) {
-        return Err(ConfigError::value(key, word, PART_ALLOWED));
+        return Err(ConfigError::value(key, word, PartConfig::ALLOWED));
     }
     Ok(part)
 }

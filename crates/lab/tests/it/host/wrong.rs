@@ -178,6 +178,22 @@ const WRONG_PROCESSES: &[(&str, &str)] = &[
         "process `one`: steps = nothing (allowed: at least one)",
     ),
     (
+        "count = 3",
+        "process `one`: steps = missing (allowed: { read",
+    ),
+    (
+        "steps = 'sync'",
+        "process `one`: steps = \"sync\" (allowed: { read",
+    ),
+    (
+        "class = 5\nsteps = ['sync']",
+        "process `one`: class = 5 (allowed: a name in quotes)",
+    ),
+    (
+        "after = 'two'\nsteps = ['sync']",
+        "process `one`: after = \"two\" (allowed: a list of names in quotes)",
+    ),
+    (
         "steps = ['fsnyc']",
         "process `one`: step 1 = \"fsnyc\" (allowed: { read",
     ),
