@@ -186,7 +186,11 @@ fn check_asked(trace: &LoadedTrace, parts: &Parts) -> Result<(), ConfigError> {
             return Err(error);
         }
     }
-    Ok(())
+    let mut classed = parts.needing(Need::Classes).into_iter();
+    match classed.next() {
+        Some((_, error)) if trace.summary().classed == 0 => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// How many requests a point has.

@@ -22,6 +22,7 @@
 //! Clients, other flags and traced latencies are left out: few formats carry them, and a conversion
 //! would change the name of what is asked of the drive. Cost: O(1) a record.
 
+use nearslot_core::stream::Class;
 use nearslot_core::units::BLOCK_BYTES;
 use serde::Serialize;
 use xxhash_rust::xxh3::Xxh3;
@@ -71,6 +72,9 @@ pub struct Summary {
     pub responses_known: u64,
     /// Writes that say how far they may move.
     pub freedom_told: u64,
+    /// Records with another class of priority than best effort.
+    #[serde(skip)]
+    pub classed: u64,
     /// See the head of this file.
     pub hash: u128,
 }
@@ -172,6 +176,7 @@ impl Summary {
         self.fua += u64::from(record.flags.has(Flags::FUA));
         self.responses_known += u64::from(record.response_ns != Record::UNKNOWN);
         self.freedom_told += u64::from(offer_of(record).is_some());
+        self.classed += u64::from(Class::of(priority_of(record)) != Class::BestEffort);
         let operation = &mut self.operations[record.op as usize];
         operation.requests += 1;
         let device = &mut self.devices[record.dev as usize];
@@ -218,6 +223,15 @@ fn offer_of(record: &Record) -> Option<usize> {
     record.flags.offer().filter(|_| record.op == TraceOp::Write)
 }
 
+/// The priority that a record tells; 0 if it tells none.
+#[inline]
+fn priority_of(record: &Record) -> u16 {
+    match record.flags.has(Flags::PRIORITY) {
+        true => record.priority,
+        false => 0,
+    }
+}
+
 /// Whether an operation's offset and length mean anything.
 const fn has_extent(op: TraceOp) -> bool {
     !matches!(op, TraceOp::Flush | TraceOp::Other)
@@ -226,16 +240,11 @@ const fn has_extent(op: TraceOp) -> bool {
 #[inline]
 fn canonical_bytes(record: &Record, ordinal: u32) -> [u8; HASHED_BYTES] {
     let mut bytes = [0; HASHED_BYTES];
-    let priority = if record.flags.has(Flags::PRIORITY) {
-        record.priority
-    } else {
-        0
-    };
     bytes[0..8].copy_from_slice(&record.ts.to_le_bytes());
     bytes[8..16].copy_from_slice(&record.offset.to_le_bytes());
     bytes[16..24].copy_from_slice(&record.len.to_le_bytes());
     bytes[24..28].copy_from_slice(&ordinal.to_le_bytes());
-    bytes[28..30].copy_from_slice(&priority.to_le_bytes());
+    bytes[28..30].copy_from_slice(&priority_of(record).to_le_bytes());
     bytes[30] = record.op as u8;
     let forced = if record.flags.has(Flags::FUA) {
         FORCED
@@ -296,6 +305,20 @@ mod tests {
             survey(&[&[record]]).hash,
             xxhash_rust::xxh3::xxh3_128(&bytes)
         );
+    }
+
+    #[test]
+    fn requests_of_other_classes_than_best_effort_are_counted() {
+        let with = |priority, flags| {
+            let mut record = Record::new(0, TraceOp::Read, 0, 512, 0);
+            (record.priority, record.flags) = (priority, flags);
+            survey(&[&[record]]).classed
+        };
+        assert_eq!(
+            [0, 0x2004, 0x4001, 0x6007].map(|told| with(told, Flags::PRIORITY)),
+            [0, 1, 0, 1]
+        );
+        assert_eq!(with(0x2004, Flags::default()), 0);
     }
 
     #[test]

@@ -53,6 +53,36 @@ fn compared(load: Load, words: &str) -> std::process::Output {
 const REFUSED: &[(Load, &str, &str)] = &[
     (
         Both,
+        "--sched mq-deadline:nr_requests=4:async_depth=4",
+        "mq-deadline.async_depth = 4 (allowed: 0, or 1 to 3, less than nr_requests",
+    ),
+    (
+        Both,
+        "--sched mq-deadline:nr_requests=1:async_depth=1",
+        "mq-deadline.async_depth = 1 (allowed: 0, as nr_requests = 1",
+    ),
+    (
+        Both,
+        "--sched mq-deadline:prio_aging_expire_ms=5",
+        "mq-deadline.prio_aging_expire_ms = 5 (allowed: left out where no request of the load comes with another class",
+    ),
+    (
+        Both,
+        "--sched bfq:strict_guarantees=true:slice_idle_ms=2",
+        "bfq.slice_idle_ms = 2 (allowed: 8 or more with strict_guarantees = true",
+    ),
+    (
+        Both,
+        "--sched slack:most_percent=50",
+        "slack.most_percent = 50 (allowed: left out without targets_ms",
+    ),
+    (
+        Both,
+        "--sched slack:admission=beside",
+        "slack.admission = beside (allowed: left out without targets_ms",
+    ),
+    (
+        Both,
         "--cache lru:size=1MiB:writes=classed",
         "lru.writes = classed (allowed: allocate, which lru takes for the same",
     ),
@@ -236,9 +266,56 @@ const TAKEN: &[(Load, &str)] = &[
     (Both, "--sched bfq:low_latency=false:first_think=none"),
     (
         Both,
-        "--sched bfq:slice_idle_ms=0:strict_guarantees=true:first_think=long:raised_idle_ms=20",
+        "--sched bfq:slice_idle_ms=8:strict_guarantees=true:first_think=long:raised_idle_ms=20",
     ),
 ];
+
+/// A priority that waits long enough is served before higher ones, where there are several.
+#[test]
+fn the_age_of_priorities_is_set_where_requests_have_some() {
+    let desk = Desk::new();
+    let trace = |priority: u32| {
+        let mut text = String::from("time_us,lba,blocks,op,prio,flags\n");
+        for number in 0..200_u64 {
+            let lba = number * 7_919 % 50_000 * 8;
+            text += &format!(
+                "{},{lba},8,R,{},priority\n",
+                number * 9_000,
+                if number % 3 == 0 { priority } else { 0 }
+            );
+        }
+        desk.file("classes.csv", text)
+    };
+    let run = |priority: u32| {
+        let path = trace(priority);
+        nearslot(&[
+            "run",
+            word(&path),
+            "--drive",
+            "null",
+            "--sched",
+            "mq-deadline:prio_aging_expire_ms=5",
+        ])
+    };
+    let output = run(3 << 13);
+    assert!(output.status.success(), "{}", told(&output));
+    let output = run(2 << 13 | 7);
+    assert!(
+        told(&output).contains("no request of the load comes with"),
+        "{}",
+        told(&output)
+    );
+    let host = |class: &str| {
+        let text = format!(
+            "drive = 'modern-20tb'\nsched = 'mq-deadline:prio_aging_expire_ms=5'\n[workload]\nname = 'host'\n\
+             [[workload.process]]\nname = 'one'\nclass = '{class}'\ntimes = 3\nsteps = [{{ read = '4KiB', at = 'random' }}]\n"
+        );
+        nearslot(&["run", word(&desk.file("host.toml", text))])
+    };
+    let output = host("idle");
+    assert!(output.status.success(), "{}", told(&output));
+    assert!(told(&host("best-effort")).contains("no request of the load comes with"));
+}
 
 #[test]
 fn what_has_an_effect_in_one_run_is_a_comparison() {

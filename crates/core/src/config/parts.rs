@@ -140,7 +140,7 @@ impl Parts {
         match need {
             Need::Faults => self.has(<dyn Faults>::CARD.key),
             Need::Sequences => self.has(<dyn Prefetch>::CARD.key) || self.tell_written_sequences(),
-            Need::Reads | Need::Writes => true,
+            Need::Reads | Need::Writes | Need::Classes => true,
             // A part that there is none of is refused elsewhere.
             Need::Levels => self.ask(LEVELS).unwrap_or(true),
         }

@@ -39,16 +39,19 @@ pub enum Need {
     Writes,
     /// The scheduler goes by classes and levels.
     Levels,
+    /// Requests of the load come with another class of priority than best effort.
+    Classes,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Need; 5] = [
+    pub const ALL: [Need; 6] = [
         Need::Faults,
         Need::Sequences,
         Need::Reads,
         Need::Writes,
         Need::Levels,
+        Need::Classes,
     ];
 
     /// Where it is missing, in words.
@@ -61,6 +64,9 @@ impl Need {
             Need::Reads => "the load has no reads",
             Need::Writes => "the load has no writes",
             Need::Levels => "no scheduler goes by classes and levels of streams, as with slack",
+            Need::Classes => {
+                "no request of the load comes with another class of priority than best effort"
+            }
         }
     }
 }

@@ -26,7 +26,7 @@ use crate::io::Io;
 use crate::list::{Handle, List, Pool};
 use crate::measure::{Measure, Tell};
 use crate::op::Op;
-use crate::registry::{Knob, Knobs, Spec};
+use crate::registry::{ConfigError, Knob, Knobs, Need, Spec};
 use crate::sorted::{Cursor, Keyed, Sorted};
 use crate::stream::{Class, Streams};
 use crate::units::{Duration, Instant, Pba};
@@ -292,6 +292,19 @@ impl Scheduler for MqDeadline {
     }
 }
 
+/// Refuses a limit of writes that all requests together have anyway.
+fn check_depth(knobs: &Knobs) -> Result<(), ConfigError> {
+    let (all, writes) = (knobs.integer("nr_requests"), knobs.integer("async_depth"));
+    if all == 0 || writes < all {
+        return Ok(());
+    }
+    let allowed = match all {
+        1 => "0, as nr_requests = 1 lets no more than one wait".to_owned(),
+        _ => format!("0, or 1 to {}, less than nr_requests, which bounds all", all - 1),
+    };
+    Err(ConfigError::value("async_depth", &writes.to_string(), &allowed))
+}
+
 const MEASURES: &[Measure] = &[Measure::count(
     "expired",
     "batches",
@@ -333,7 +346,8 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
             10_000,
             0..=3_600_000,
             "milliseconds after which a lower priority is served before higher ones",
-        ),
+        )
+        .needing(Need::Classes),
         Knob::integer(
             "nr_requests",
             0,
@@ -345,12 +359,15 @@ pub(super) static SPEC: Spec<dyn Scheduler> = Spec {
             "async_depth",
             0,
             0..=1_000_000,
-            "of those, writes; 0 is no limit of their own",
+            "of those, writes: fewer than nr_requests, if that is a limit; 0 is no limit of their own",
         ),
     ],
     measures: MEASURES,
     asks: &[],
     prepared: false,
     promises: "",
-    build: |knobs, _| Ok(Box::new(MqDeadline::new(knobs))),
+    build: |knobs, _| {
+        check_depth(knobs)?;
+        Ok(Box::new(MqDeadline::new(knobs)))
+    },
 };

@@ -199,6 +199,14 @@ pub fn started(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// Whether some of these processes are of another class than best effort, as far as they can be
+/// read.
+pub fn has_classes(text: &str) -> bool {
+    let tables: Vec<Value> = serde_json::from_str(text).unwrap_or_default();
+    let mut classes = tables.iter().filter_map(|table| table["class"].as_str());
+    classes.any(|class| class != "best-effort")
+}
+
 fn process(place: &str, table: &Value, find: Find<'_>) -> Result<Process, ConfigError> {
     let Value::Object(keys) = table else {
         return Err(ConfigError::value(

@@ -200,11 +200,12 @@ impl Scenario {
     /// Whether there is what parts and settings may need, as far as that is known before a trace is
     /// read.
     pub(crate) fn provides(&self, need: Need) -> bool {
-        let reads = match &self.load {
-            Load::Workload(part) => workload::read_share(part),
-            Load::Trace(_) => None,
+        let (reads, has_classes) = match &self.load {
+            Load::Workload(part) => (workload::read_share(part), workload::has_classes(part)),
+            Load::Trace(_) => (None, true),
         };
         match (need, reads) {
+            (Need::Classes, _) => has_classes,
             (Need::Reads, Some(share)) => share > 0.0,
             (Need::Writes, Some(share)) => share < 1.0,
             _ => self.parts.provide(need),

@@ -36,6 +36,12 @@ pub(super) fn files(part: &PartConfig) -> Vec<PathBuf> {
         .collect()
 }
 
+/// Whether some of its processes are of another class than best effort.
+pub(super) fn has_classes(part: &PartConfig) -> bool {
+    let mut told = part.knobs.iter().filter(|(key, _)| key == "process");
+    told.any(|(_, value)| told::has_classes(&value.to_string()))
+}
+
 /// The start-ups that are named: to be launched, and by steps of processes, if those can be read.
 fn startups(part: &PartConfig) -> Vec<String> {
     let text = |key: &str| {

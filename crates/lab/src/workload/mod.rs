@@ -180,6 +180,11 @@ pub(crate) fn asks_drive(part: &PartConfig) -> bool {
     offers(part) || has_knob(part, tpcb::SKIP.name)
 }
 
+/// Whether requests of a synthetic workload come with another class of priority than best effort.
+pub(crate) fn has_classes(part: &PartConfig) -> bool {
+    host::has_classes(part)
+}
+
 /// Files that a synthetic workload reads.
 pub(crate) fn files(part: &PartConfig) -> Vec<PathBuf> {
     host::files(part)

@@ -4,7 +4,7 @@ use super::super::waiting::{self, Reach};
 use super::Bfq;
 use crate::contract::{LEVELS, Scheduler};
 use crate::measure::Measure;
-use crate::registry::{ConfigError, Knob, Knobs, Spec};
+use crate::registry::{ConfigError, Knob, Knobs, Spec, written};
 use crate::units::Duration;
 
 /// What can be set.
@@ -31,17 +31,15 @@ pub(super) struct Settings {
 
 impl Settings {
     pub(super) fn of(knobs: &Knobs) -> Settings {
-        let strict = knobs.flag("strict_guarantees");
-        let least = Duration::from_ms(if strict { 8 } else { 0 });
         Settings {
-            slice_idle: knobs.duration_ms("slice_idle_ms").max(least),
+            slice_idle: knobs.duration_ms("slice_idle_ms"),
             timeout: knobs.duration_ms("timeout_sync_ms"),
             max_budget: knobs.integer("max_budget"),
             expire_sync: knobs.duration_ms(waiting::EXPIRE_SYNC.name),
             expire_async: knobs.duration_ms(waiting::EXPIRE_ASYNC.name),
             reach: Reach::of(knobs),
             low_latency: knobs.flag("low_latency"),
-            strict,
+            strict: knobs.flag("strict_guarantees"),
             nr_requests: knobs.integer("nr_requests"),
             own_writes: knobs.choice("writes") == "own",
             raised_idle: knobs.duration_ms("raised_idle_ms"),
@@ -54,9 +52,17 @@ impl Settings {
         }
     }
 
+    /// Strict guarantees are no less than this wait, as in Linux.
+    const STRICT_IDLE: Duration = Duration::from_ms(8);
+
     /// Refuses what was given that nothing goes by, as no process is waited for, or none is
-    /// favoured.
+    /// favoured; and a wait that is too short for strict guarantees.
     fn refuse_idle(&self, knobs: &Knobs) -> Result<(), ConfigError> {
+        if self.strict && self.slice_idle < Settings::STRICT_IDLE {
+            let given = knobs.number("slice_idle_ms");
+            let allowed = "8 or more with strict_guarantees = true, which waits for so long at least";
+            return Err(ConfigError::value("slice_idle_ms", &written(given), allowed));
+        }
         let (waits, favours) = (self.slice_idle > Duration::ZERO, self.low_latency);
         let reason = |knob: &Knob| match knob.name {
             "first_think" | "raised_idle_ms" if !waits => {
@@ -114,7 +120,7 @@ pub(in crate::sched) static SPEC: Spec<dyn Scheduler> = Spec {
             "slice_idle_ms",
             8.0,
             0.0..=1_000.0,
-            "milliseconds that the drive waits for the next request of the process that is served; 0 is not at all",
+            "milliseconds that the drive waits for the next request of the process that is served; 0 is not at all; 8 or more with strict_guarantees",
         ),
         Knob::integer(
             "timeout_sync_ms",
