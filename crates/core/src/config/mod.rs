@@ -159,7 +159,10 @@ impl StackConfig {
         })?;
         let count = placement.shape().drives;
         let faults = self.faults_seen(count, &*blueprint, is_pressed)?;
-        protection::check(protected, &*faults, count)?;
+        if protected {
+            // Whatever is left of it in a run that begins later.
+            protection::check(&*self.faults(count, &*blueprint)?, count)?;
+        }
         let (mut lanes, mut drives) = (Vec::new(), Vec::new());
         for index in 0..count {
             let mut turned = blueprint.turned(self.phase(index));

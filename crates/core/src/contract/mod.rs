@@ -656,6 +656,10 @@ pub trait Faults: Send + Sync {
     /// Whether anything may ever go wrong on this drive. If not, it is left as it is.
     fn concern(&self, drive: DriveId) -> bool;
 
+    /// Whether blocks of this drive may come to be what guard and tag of a sector tell from sound
+    /// ones: rotten, or overwritten by a write to another place.
+    fn leave_traces(&self, drive: DriveId) -> bool;
+
     /// From this instant on the drive is gone: it carries out nothing, and what it was doing fails.
     fn gone_from(&self, drive: DriveId) -> Instant;
 

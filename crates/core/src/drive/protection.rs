@@ -39,14 +39,22 @@ pub(crate) fn is_on(knobs: &Knobs) -> bool {
     knobs.iter().any(on)
 }
 
-/// Says that it has no effect, as nothing goes wrong on any drive.
+/// Says that it has no effect where it is on, as nothing goes wrong on any drive, or nothing that it sees.
 ///
 /// # Errors
-/// It is on all the same.
-pub(crate) fn check(is_on: bool, faults: &dyn Faults, drives: u16) -> Result<(), ConfigError> {
-    if !is_on || (0..drives).any(|drive| faults.concern(DriveId(drive))) {
+/// It has none.
+pub(crate) fn check(faults: &dyn Faults, drives: u16) -> Result<(), ConfigError> {
+    let any =
+        |of: fn(&dyn Faults, DriveId) -> bool| (0..drives).any(|drive| of(faults, DriveId(drive)));
+    if any(|faults, drive| faults.leave_traces(drive)) {
         return Ok(());
     }
-    let allowed = "off, as nothing goes wrong on the drives (faults = none)";
+    let allowed = match any(|faults, drive| faults.concern(drive)) {
+        false => "off, as nothing goes wrong on the drives (faults = none)",
+        true => {
+            "off, as nothing goes wrong that it sees: sectors that rot (rot_per_tib), and blocks that a write to another \
+             place has overwritten (misdirected_share)"
+        }
+    };
     Err(ConfigError::value(PROTECTION.name, "on", allowed))
 }

@@ -14,6 +14,10 @@ impl Faults for None {
         false
     }
 
+    fn leave_traces(&self, _drive: DriveId) -> bool {
+        false
+    }
+
     fn gone_from(&self, _drive: DriveId) -> Instant {
         Instant::NEVER
     }

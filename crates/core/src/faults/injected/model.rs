@@ -187,6 +187,12 @@ impl Faults for Injected {
         self.happens_on(drive) || slow || self.gone_from(drive) < Instant::NEVER
     }
 
+    fn leave_traces(&self, drive: DriveId) -> bool {
+        let [_, rot] = self.decaying;
+        let misdirected = self.shares.misdirected > self.shares.lost;
+        self.happens_on(drive) && (rot.chance > 0.0 || misdirected)
+    }
+
     fn gone_from(&self, drive: DriveId) -> Instant {
         let mut gone = self.gone.iter().flatten();
         let own = gone.find(|(gone, _)| *gone == drive);

@@ -12,7 +12,7 @@ use nearslot_core::faults::TABLE;
 use nearslot_core::ids::{DriveId, IoId};
 use nearslot_core::io::{Command, DriveDone};
 use nearslot_core::op::{Failure, Op, Status};
-use nearslot_core::registry::{ConfigError, FaultsEnv, KnobValue};
+use nearslot_core::registry::{ConfigError, FaultsEnv, Forgetful, KnobValue};
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
@@ -612,6 +612,33 @@ fn protection_is_named_when_it_is_on_and_refused_where_it_has_no_effect() {
     }
     let refused = protected("x:protection=on", DISK, "none").unwrap_err();
     assert!(refused.contains("as nothing goes wrong"), "{refused}");
+    for idle in [
+        "gone_at_s=50",
+        "slow_factor=2",
+        "lost_share=0.1",
+        "torn_share=0.1",
+        "timeout_share=0.1",
+        "latent_per_tib=5",
+    ] {
+        let refused = protected("x:protection=on", DISK, &format!("injected:{idle}")).unwrap_err();
+        assert!(
+            refused.contains("protection = on (allowed: off, as nothing goes wrong that it sees"),
+            "{idle}: {refused}"
+        );
+    }
+    for seen in ["rot_per_tib=5:gone_at_s=50", "misdirected_share=0.1"] {
+        let faults = format!("injected:{seen}");
+        let config = StackConfig::over(
+            DriveConfig {
+                part: "x:protection=on".parse().unwrap(),
+                text: DISK.to_owned(),
+            },
+            5,
+        );
+        let config = config.with::<dyn Faults>(faults.parse().unwrap());
+        assert!(config.build().is_ok(), "{seen}");
+        assert!(config.build_under_pressure(&Forgetful).is_ok(), "{seen}");
+    }
     let null = "kind = 'null'\ncapacity_blocks = 2_400\nservice_us = 5000.0";
     let refused = protected("x:protection=on", null, rot).unwrap_err();
     assert!(refused.contains("protection"), "{refused}");

@@ -13,7 +13,7 @@ use crate::support::complete_disk;
 /// A part by its kind and name, with what it cannot be without.
 fn settled(kind: &str, name: &str) -> PartConfig {
     let word = match (kind, name) {
-        (_, "injected") => "injected:slow_add_ms=1".to_owned(),
+        (_, "injected") => "injected:slow_add_ms=1:rot_per_tib=1".to_owned(),
         ("cache" | "buffer", _) if name != "none" => format!("{name}:size=1000lines"),
         _ => name.to_owned(),
     };

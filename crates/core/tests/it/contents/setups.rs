@@ -98,6 +98,13 @@ impl Setup {
         }
     }
 
+    /// Whether something may go wrong that protected drives see.
+    fn is_seen(&self) -> bool {
+        ["rot", "misdirected"]
+            .iter()
+            .any(|seen| self.faults.contains(seen))
+    }
+
     /// The same with a cache and a prefetcher.
     pub(crate) const fn caching(self, cache: &'static str, prefetch: &'static str) -> Setup {
         Setup {
@@ -292,7 +299,9 @@ impl Setup {
                 "sorting disk" => "of the test:queue_depth=6:queue_sched=satf"
                     .parse()
                     .expect("a drive"),
-                _ if self.protected => "of the test:protection=on".parse().expect("a drive"),
+                _ if self.protected && self.is_seen() => {
+                    "of the test:protection=on".parse().expect("a drive")
+                }
                 _ => PartConfig::named("of the test"),
             },
             text,
