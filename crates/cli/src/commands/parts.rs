@@ -25,7 +25,7 @@ struct Card {
     /// What is found after a power cut; empty where that is not up to it.
     promises: &'static str,
     knobs: Vec<Knob>,
-    measures: &'static [Measure],
+    measures: Vec<&'static Measure>,
     /// What else there is to show.
     text: Option<String>,
 }
@@ -68,7 +68,7 @@ fn parts(kind: &dyn AnyKind) -> Kind {
         source: part.source.to_owned(),
         promises: part.promises,
         knobs: part.knobs.to_vec(),
-        measures: part.measures,
+        measures: measures(kind, &part),
         text: None,
     };
     let called = kind.card();
@@ -77,6 +77,13 @@ fn parts(kind: &dyn AnyKind) -> Kind {
         words: vec![called.word, called.key],
         cards: kind.parts().into_iter().map(card).collect(),
     }
+}
+
+/// What is counted of a part: what it counts itself, and what is counted beside, if it counts.
+fn measures(kind: &dyn AnyKind, part: &PartCard) -> Vec<&'static Measure> {
+    let beside = nearslot_lab::measure::beside(kind.card().key);
+    let beside = beside.filter(|_| !part.measures.is_empty());
+    part.measures.iter().chain(beside).collect()
 }
 
 fn drives() -> Vec<Card> {
@@ -100,7 +107,7 @@ fn drive_card(name: &str, text: &str) -> Result<Card, ConfigError> {
         source: word("source"),
         promises: "",
         knobs: drive::kind_of(name, &table)?.knobs_of(&table),
-        measures: &[],
+        measures: Vec::new(),
         text: Some(text.to_owned()),
     })
 }
@@ -113,7 +120,7 @@ fn drive_kinds() -> Vec<Card> {
         source: kind.source.to_owned(),
         promises: "",
         knobs: kind.knobs.to_vec(),
-        measures: kind.measures,
+        measures: kind.measures.iter().collect(),
         text: None,
     };
     drive::KINDS.iter().map(card).collect()
@@ -127,7 +134,7 @@ fn formats() -> Vec<Card> {
         source: format.source.to_owned(),
         promises: "",
         knobs: Vec::new(),
-        measures: &[],
+        measures: Vec::new(),
         text: format.options.contains(&Choice::Columns).then(names_listed),
     };
     FORMATS.iter().map(card).collect()
@@ -320,7 +327,7 @@ fn card_text(kind: &Kind, card: &Card) -> String {
     if !card.measures.is_empty() {
         text += "\nCounts, in the results:\n";
     }
-    for measure in card.measures {
+    for measure in &card.measures {
         text += &format!("  {}\n      {}\n", measure.name, measure.told());
     }
     if let Some(more) = &card.text {
@@ -346,7 +353,7 @@ fn card_json(card: &Card) -> Value {
         }
         value
     };
-    let measure = |measure: &Measure| json!({ "name": measure.name, "unit": measure.unit, "help": measure.told() });
+    let measure = |measure: &&Measure| json!({ "name": measure.name, "unit": measure.unit, "help": measure.told() });
     json!({
         "name": card.name,
         "aliases": card.aliases,
@@ -368,6 +375,25 @@ mod tests {
     fn help_names_all_kinds() {
         let names: Vec<&str> = all(KINDS).iter().map(|kind| kind.name).collect();
         assert_eq!(kinds_listed(), names.join(", "));
+    }
+
+    #[test]
+    fn a_part_shows_what_is_counted_of_it_wherever_that_is_counted() {
+        let names = |part: &str| {
+            let card = show_json(part).expect("it is a part");
+            let measures = card["measures"].as_array().expect("a list").iter();
+            let names = measures.map(|one| one["name"].as_str().expect("a name").to_owned());
+            names.collect::<Vec<_>>()
+        };
+        let injected = names("injected");
+        for name in ["failed_medium", "wrong_blocks_served"] {
+            assert_eq!(
+                injected.iter().filter(|other| *other == name).count(),
+                1,
+                "{injected:?}"
+            );
+        }
+        assert!(names("fault none").is_empty(), "it counts nothing");
     }
 
     #[test]

@@ -38,14 +38,7 @@ pub(crate) fn tables(kinds: Kinds) -> Vec<Table> {
         of_cards(kind.key(), parts.iter().map(|part| part.measures))
     });
     let of_drives = of_cards(drive::KEY, drive::measures());
-    let of_lab = [
-        (recovery::KEY, recovery::MEASURES),
-        (busy::KEY, busy::MEASURES),
-        (served::KEY, served::MEASURES),
-        (host::KEY, host::MEASURES),
-        (filesystem::KEY, filesystem::MEASURES),
-    ];
-    let of_lab = of_lab.map(|(key, measures)| Table {
+    let of_lab = of_lab().map(|(key, measures)| Table {
         key,
         measures: measures.iter().collect(),
     });
@@ -53,6 +46,23 @@ pub(crate) fn tables(kinds: Kinds) -> Vec<Table> {
     let of_loads = of_cards(Synthetic::CARD.key, of_loads);
     let tables = of_kind.chain([of_drives]).chain(of_lab);
     tables.chain([of_loads]).collect()
+}
+
+/// What the lab counts, with who is said to have counted it.
+fn of_lab() -> [(&'static str, &'static [Measure]); 5] {
+    [
+        (recovery::KEY, recovery::MEASURES),
+        (busy::KEY, busy::MEASURES),
+        (served::KEY, served::MEASURES),
+        (host::KEY, host::MEASURES),
+        (filesystem::KEY, filesystem::MEASURES),
+    ]
+}
+
+/// What the lab counts of the parts of the kind with this key, beside what they count themselves.
+pub fn beside(key: &str) -> impl Iterator<Item = &'static Measure> {
+    let of_kind = of_lab().into_iter().filter(move |(of, _)| *of == key);
+    of_kind.flat_map(|(_, measures)| measures)
 }
 
 /// All that is on some cards.

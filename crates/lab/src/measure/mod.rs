@@ -51,6 +51,7 @@ use nearslot_core::stack::Stack;
 use nearslot_core::units::{Blocks, Duration, Instant};
 
 pub use basis::Basis;
+pub use declared::beside;
 pub use interval::half_width;
 pub(crate) use interval::{Estimate, TooFew, standard_error, times, weighted};
 pub(crate) use levels::Filling;
