@@ -117,6 +117,8 @@ words! {
         BeforeFaults = "before-faults",
         /// A setting names streams that asked for nothing.
         UnheardStreams = "unheard-streams",
+        /// Requests were answered later than a target of their stream says.
+        MissedTargets = "missed-targets",
         /// Commands without an answer lasted longer than their host was to wait.
         LateTimeOuts = "late-time-outs",
         /// Many writes cover parts of chunks only, and waited for each other, or for what had to be

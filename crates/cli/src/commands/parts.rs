@@ -393,7 +393,7 @@ mod tests {
                 "{injected:?}"
             );
         }
-        assert!(names("fault none").is_empty(), "it counts nothing");
+        assert!(names("faults none").is_empty(), "it counts nothing");
     }
 
     #[test]

@@ -34,6 +34,7 @@ mod measured;
 pub(crate) mod recovery;
 pub mod series;
 pub(crate) mod served;
+pub(crate) mod targets;
 #[cfg(test)]
 mod tests;
 pub(crate) mod traced;

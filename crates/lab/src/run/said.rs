@@ -25,6 +25,7 @@ use self::partial_chunks::partial_chunks;
 use self::places::without_places;
 pub(super) use self::seen::Seen;
 use self::starved::starved;
+use self::targets::missed_targets;
 use super::{Finished, Onset, Unsteady};
 use crate::doubt::{self, Longer};
 use crate::error::RunError;
@@ -48,6 +49,7 @@ mod partial_chunks;
 mod places;
 mod seen;
 mod starved;
+mod targets;
 
 /// What is to be said before anything runs.
 pub(crate) fn warned(
@@ -215,6 +217,7 @@ pub(super) fn warnings(
     warnings.extend(filling(&run.label, unsteady.filling));
     warnings.extend(credits_spent(&run.label, unsteady.spent));
     warnings.extend(starved(&run.label, seen.starved));
+    warnings.extend(missed_targets(run));
     warnings.extend(never_full(&run.label, depth, count));
     warnings.extend(partial_chunks(run, &seen));
     warnings.extend(of_buffer(run));

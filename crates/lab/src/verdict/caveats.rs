@@ -9,6 +9,7 @@
 //! undecided because a few batches make the whole difference.
 
 use super::Judged;
+use crate::measure::targets::Missed;
 use crate::measure::{BATCHES, Basis, busy, kept};
 use crate::number::{counted, grouped, list, number, times};
 use crate::outcome::{Burst, Demand, Progress, Run};
@@ -168,6 +169,30 @@ pub(super) fn wrong_blocks(judged: &[Judged<'_>]) -> Option<String> {
             least.1.wrong_blocks,
             most.0.label,
             most.1.wrong_blocks
+        ),
+    })
+}
+
+/// That requests were answered later than a target of their stream says; of several runs the first
+/// with most of them.
+pub(super) fn missed_targets(judged: &[Judged<'_>]) -> Option<String> {
+    let runs = judged.iter().map(|(run, _)| *run);
+    let missing = runs.filter_map(|run| Some((run, Missed::of(run)?)));
+    let missing: Vec<(&Run, Missed)> = missing.collect();
+    let (worst, missed) = missing
+        .iter()
+        .rev()
+        .max_by_key(|(_, missed)| missed.count)?;
+    let words = missed.words();
+    Some(match (judged.len(), missing.len()) {
+        (1, _) => format!("Requests missed the targets of their streams, {words}."),
+        (_, 1) => format!(
+            "Under {} requests missed the targets of their streams, {words}.",
+            worst.label
+        ),
+        (all, many) => format!(
+            "Requests missed the targets of their streams in {many} of {all} runs, most under {}, {words}.",
+            worst.label
         ),
     })
 }

@@ -52,6 +52,7 @@ pub fn of(runs: &[Judged<'_>], varied: &[Varied], baseline: Option<String>) -> V
             caveats::failures(runs),
             caveats::flushes(runs),
             caveats::wrong_blocks(runs),
+            caveats::missed_targets(runs),
         ];
         let more = more.into_iter().flatten().map(|told| format!(" {told}"));
         return Verdict {
@@ -82,6 +83,7 @@ pub fn of(runs: &[Judged<'_>], varied: &[Varied], baseline: Option<String>) -> V
         caveats::failures(runs),
         caveats::flushes(runs),
         caveats::wrong_blocks(runs),
+        caveats::missed_targets(runs),
         caveats::kept_writes(runs),
         caveats::without_faults(runs),
     ];

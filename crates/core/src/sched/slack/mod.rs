@@ -194,6 +194,7 @@ struct Slack {
     depth: Depth,
     kept: u64,
     missed: u64,
+    late: Duration,
     deferred: u64,
 }
 
@@ -237,6 +238,7 @@ impl Slack {
             depth: Depth::new(),
             kept: 0,
             missed: 0,
+            late: Duration::ZERO,
             deferred: 0,
         })
     }
@@ -543,9 +545,14 @@ impl Slack {
             self.long.learn(had);
         }
         if let Some(target) = &mut party.target {
-            let late = now > io.arrived + target.within;
-            self.missed += u64::from(late);
-            self.kept += u64::from(!late);
+            let until = io.arrived + target.within;
+            match now > until {
+                true => {
+                    self.missed += 1;
+                    self.late += now.since(until);
+                }
+                false => self.kept += 1,
+            }
             target.service.learn(now.since(home.started));
             self.depth.answered(now, home.started, target.within);
         }
@@ -703,7 +710,8 @@ impl Scheduler for Slack {
     fn tell(&self, tell: Tell<'_>) {
         tell(&card::MEASURES[0], self.kept);
         tell(&card::MEASURES[1], self.missed);
-        tell(&card::MEASURES[2], self.deferred);
+        tell(&card::MEASURES[2], self.late.0 / 1_000);
+        tell(&card::MEASURES[3], self.deferred);
     }
 
     fn audit(&self) {

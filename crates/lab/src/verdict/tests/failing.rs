@@ -360,6 +360,42 @@ fn a_comparison_in_which_no_fault_has_happened_says_so() {
     assert!(!of([None; 2]));
 }
 
+/// A target that was not kept is told whoever leads.
+#[test]
+fn targets_that_were_missed_are_told_with_the_run_that_missed_most() {
+    let of = |missed: &[u64]| {
+        let (mut runs, keys) =
+            schedulers(&[("fcfs", 10.0, 0.0), ("slack", 5.0, 0.0), ("late", 9.0, 0.0)]);
+        for ((run, _), missed) in runs.iter_mut().zip(missed) {
+            let counts = [
+                ("kept", 1_000 - missed),
+                ("missed", *missed),
+                ("late_us", 2_000 * missed),
+            ];
+            let counts = counts.map(|(name, count)| (name.to_owned(), Number::Count(count)));
+            run.measures.insert("sched".to_owned(), counts.into());
+        }
+        judged(&runs[..missed.len()], &keys, None).headline
+    };
+    let ends = |missed: &[u64], told: &str| {
+        let headline = of(missed);
+        assert!(headline.ends_with(told), "{headline}");
+    };
+    ends(
+        &[30],
+        " Requests missed the targets of their streams, 30 of 1,000 (3.0 %) by 2.000 ms on average.",
+    );
+    ends(
+        &[0, 30, 0],
+        " Under sched=slack  requests missed the targets of their streams, 30 of 1,000 (3.0 %) by 2.000 ms on average.",
+    );
+    ends(
+        &[0, 30, 40],
+        " Requests missed the targets of their streams in 2 of 3 runs, most under sched=late , 40 of 1,000 (4.0 %) by 2.000 ms on average.",
+    );
+    assert!(!of(&[0, 0, 0]).contains("target"));
+}
+
 /// Then nothing is left to hold against one.
 #[test]
 fn choices_all_of_which_served_wrong_blocks_are_ranked_as_if_there_were_none() {
