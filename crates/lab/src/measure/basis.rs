@@ -27,7 +27,7 @@ pub struct Basis {
     pub flushes: u64,
     /// Those that failed.
     pub flushes_failed: u64,
-    /// Wrong blocks that reads brought which were reported done, over the whole run.
+    /// Wrong blocks that its reads were answered with, over the whole run.
     pub wrong_blocks: u64,
     /// Whether anything went wrong on its drives; `None` where nothing was to.
     pub met_faults: Option<bool>,

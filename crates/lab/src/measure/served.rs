@@ -7,9 +7,9 @@
 //! what is computed of it, and how memory passes it on.
 //!
 //! What is read in order to be written elsewhere, for a part of a chunk or a parity that a write
-//! changes, a copy, or a repair, is counted as it is brought: it is wrong where it is written, and
-//! no drive knows. That a block of the volume is wrong since it was computed from such is not
-//! followed. O(log n) in the blocks that are wrong, and memory for these and for the commands under
+//! changes, a copy, or a repair, nobody was given: it is counted apart, as it is brought. It is
+//! wrong where it is written, and no drive knows: that a block of the volume is wrong since it was
+//! computed from such is not followed, so what is counted as served is the least. O(log n) in the blocks that are wrong, and memory for these and for the commands under
 //! way.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,12 +31,20 @@ use crate::outcome::{Measures, Number};
 pub(crate) const KEY: &str = <dyn Faults as Kind>::CARD.key;
 
 /// What is counted.
-pub(crate) static MEASURES: &[Measure] = &[Measure::count(
-    "wrong_blocks_served",
-    "blocks",
-    "wrong blocks that were answered to reads, from a drive or from memory, or read in order to be written elsewhere; each as often as that happened",
-)
-.of_run()];
+pub(crate) static MEASURES: &[Measure] = &[
+    Measure::count(
+        "wrong_blocks_served",
+        "blocks",
+        "wrong blocks that were answered to reads of clients, from a drive or from memory, each as often as that happened",
+    )
+    .of_run(),
+    Measure::count(
+        "wrong_blocks_passed_on",
+        "blocks",
+        "wrong blocks that no client was given, read in order to be written elsewhere: for a parity, a copy, a part of a chunk or a repair",
+    )
+    .of_run(),
+];
 
 /// What a request has got so far that is wrong.
 #[derive(Default)]
@@ -65,6 +73,7 @@ pub(crate) struct Served {
     /// Blocks of the volume that are in memory.
     memory: BTreeSet<u64>,
     served: u64,
+    passed_on: u64,
 }
 
 /// These blocks of some.
@@ -115,7 +124,7 @@ impl Served {
     fn part_brought(&mut self, (origin, len): (&Origin, Blocks), wrong: BTreeSet<u64>) {
         let count = wrong.len() as u64;
         let Some(request) = origin.request else {
-            self.served += count;
+            self.passed_on += count;
             return;
         };
         self.got(request, (origin, len), &wrong);
@@ -209,7 +218,7 @@ impl Served {
             Move::Drop(extent) => replace(&mut self.memory, extent, Vec::new()),
             Move::End(job) => {
                 let got = self.end(*job);
-                self.served += if got.writes { got.brought } else { 0 };
+                self.passed_on += if got.writes { got.brought } else { 0 };
             }
             Move::Buffer { .. } | Move::Clean(_) => {}
         }
@@ -240,18 +249,21 @@ impl Served {
     pub(crate) fn replied(&mut self, reply: &Reply) {
         let request = &reply.request;
         let got = self.end(request.id);
-        self.served += match request.op {
-            Op::Read if reply.status.is_done() => of(&got.blocks, &request.extent).len() as u64,
-            Op::Read => 0,
-            _ => got.brought,
-        };
+        match request.op {
+            Op::Read if reply.status.is_done() => {
+                self.served += of(&got.blocks, &request.extent).len() as u64;
+            }
+            Op::Read => {}
+            _ => self.passed_on += got.brought,
+        }
     }
 
     /// Adds what it has counted to the measures of a run.
     pub(crate) fn tell(&self, measures: &mut Measures) {
         let of_faults = measures.entry(KEY.to_owned()).or_default();
-        let name = MEASURES[0].name.to_owned();
-        of_faults.insert(name, Number::Count(self.served));
+        for (measure, count) in MEASURES.iter().zip([self.served, self.passed_on]) {
+            of_faults.insert(measure.name.to_owned(), Number::Count(count));
+        }
     }
 }
 
@@ -374,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_served_by_answers_alone_and_carried_by_writes_and_copies() {
+    fn what_is_wrong_is_served_by_answers_alone_and_passed_on_by_writes_and_copies() {
         let mut served = Served::default();
         reads(&mut served, (Some(RequestId(1)), 1), (0, 8), &[3]);
         let failed = Status::Failed(Failure::Medium);
@@ -387,9 +399,18 @@ mod tests {
         assert_eq!(served.served, 0);
         reads(&mut served, (Some(RequestId(3)), 4), (0, 8), &[3]);
         answered(&mut served, 3, Op::Write, (0, 2), Status::Done);
-        assert_eq!(served.served, 1, "the rest of a chunk is written elsewhere");
+        assert_eq!(
+            served.passed_on, 1,
+            "the rest of a chunk is written elsewhere"
+        );
         reads(&mut served, (None, 5), (0, 8), &[3, 4]);
-        assert_eq!(served.served, 3, "a copy");
+        assert_eq!(served.passed_on, 3, "a copy");
+        let job = Request::new(JOB.0, Op::Write, 0, 8, Instant::ZERO);
+        moves(&mut served, Move::Begin(job));
+        reads(&mut served, (Some(JOB), 6), (0, 8), &[7]);
+        moves(&mut served, Move::End(JOB));
+        assert_eq!(served.passed_on, 4, "a buffer writes a part of a chunk");
+        assert_eq!(served.served, 0, "nobody was given any of them");
     }
 
     #[test]

@@ -95,6 +95,33 @@ fn reads_of_rot_are_served_as_much_of_it_from_memory_as_from_the_drive() {
     );
 }
 
+/// Old data and parities that a small write reads are no client's, so a load that only writes is
+/// served nothing wrong, and no placement wins for it.
+#[test]
+fn what_is_read_for_a_parity_is_served_to_nobody() {
+    let mut scenario = Scenario::over(Load::Workload(
+        "iometer:requests=2000:read_share=0:size=4k"
+            .parse()
+            .unwrap(),
+    ));
+    scenario.set("drive", "seagate-cheetah-9lp").unwrap();
+    scenario.set(ROT.0, ROT.1).unwrap();
+    let vary: Vary = "place=raid5,mirror".parse().unwrap();
+    let points = grid::points(&scenario, &[vary]).unwrap();
+    let results = compare(&points, None, &Wanted::default(), &Control::default()).unwrap();
+    let count = |name: &str| results.runs[0].measure("faults", name).unwrap().value();
+    assert!(count("wrong_blocks_passed_on") > 0.0);
+    assert_eq!(count("wrong_blocks_served"), 0.0);
+    assert_eq!(count("wrong_blocks_passed_on"), count("wrong_blocks_read"));
+    let headline = &results.verdict.headline;
+    assert!(!headline.contains("wrong block"), "{headline}");
+    let ranks = &results.verdict.rankings[0].ranks;
+    assert!(
+        ranks.iter().all(|rank| rank.standing == Standing::KeepsUp),
+        "{headline}"
+    );
+}
+
 /// What an array computes in place of a drive that is gone is wrong where something is that it was
 /// computed from, from memory or not.
 #[test]

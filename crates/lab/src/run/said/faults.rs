@@ -104,7 +104,7 @@ pub(super) fn late_time_outs(run: &Run) -> Option<Warning> {
     })
 }
 
-/// How many wrong blocks its requests got.
+/// How many wrong blocks its reads got.
 pub(crate) fn wrong_blocks(run: &Run) -> u64 {
     counted_by_faults(run, "wrong_blocks_served")
 }
@@ -141,17 +141,22 @@ fn wrong_reads(run: &Run) -> Option<Warning> {
             counted_by_faults(run, "wrong_blocks_read"),
             wrong_blocks(run),
         );
+        let passed_on = counted_by_faults(run, "wrong_blocks_passed_on");
+        let verb = |count| if count == 1 { "was" } else { "were" };
         // Memory serves what it has again and again, and not all that was brought beforehand.
-        let served = match served == brought {
+        let mut further = match served == brought {
             true => String::new(),
-            false => format!(
-                "; {} {} served",
-                counted(served, "wrong block"),
-                if served == 1 { "was" } else { "were" }
-            ),
+            false => format!("; {} {} served", counted(served, "wrong block"), verb(served)),
         };
+        if passed_on > 0 {
+            further += &format!(
+                "; {} {} read in order to be written elsewhere, as into a parity, which counts as right from then on",
+                counted(passed_on, "wrong block"),
+                verb(passed_on)
+            );
+        }
         let text = format!(
-            "{} of drives brought {} and {} reported done, so no request was told{served}",
+            "{} of drives brought {} and {} reported done, so no request was told{further}",
             counted(wrong, "read"),
             counted(brought, "wrong block"),
             if wrong == 1 { "was" } else { "were" }
@@ -166,6 +171,32 @@ mod tests {
 
     use super::*;
     use crate::outcome::Number;
+
+    #[test]
+    fn what_is_read_for_a_parity_is_told_apart_from_what_is_served() {
+        let told = |[brought, served, passed_on]: [u64; 3]| {
+            let counts = [
+                ("wrong_reads", brought),
+                ("wrong_blocks_read", brought),
+                ("wrong_blocks_served", served),
+                ("wrong_blocks_passed_on", passed_on),
+            ];
+            let counts = counts.map(|(name, count)| (name.to_owned(), Number::Count(count)));
+            let measures = [("faults".to_owned(), counts.into())].into();
+            let run = Run {
+                measures,
+                ..Run::default()
+            };
+            wrong_reads(&run)
+                .map(|warning| warning.text)
+                .unwrap_or_default()
+        };
+        assert!(told([5, 5, 0]).ends_with("so no request was told"));
+        let parity =
+            "; 0 wrong blocks were served; 1 wrong block was read in order to be written elsewhere";
+        assert!(told([1, 0, 1]).contains(parity), "{}", told([1, 0, 1]));
+        assert!(told([5, 8, 0]).ends_with("; 8 wrong blocks were served"));
+    }
 
     #[test]
     fn one_fault_of_many_kinds_is_one() {

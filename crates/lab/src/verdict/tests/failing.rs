@@ -1,6 +1,7 @@
 //! What is said of choices that failed requests.
 
 use super::*;
+use crate::outcome::Number;
 
 #[test]
 fn a_headline_says_that_requests_failed() {
