@@ -35,7 +35,8 @@ pub(crate) static MEASURES: &[Measure] = &[
     Measure::count(
         "wrong_blocks_served",
         "blocks",
-        "wrong blocks that were answered to reads of clients, from a drive or from memory, each as often as that happened",
+        "wrong blocks that were answered to reads of clients, from a drive or from memory, each as often as that happened; what was \
+         computed from wrong blocks and written, as a parity, counts as right",
     )
     .of_run(),
     Measure::count(
