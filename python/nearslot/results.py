@@ -324,12 +324,13 @@ class Results:
     def commands(self) -> Rows:
         """One row per command of a drive, in the order in which they ended.
 
-        Columns: ``run`` (label), ``op``, ``open`` (its address was bound when it started),
-        ``drive``, ``pba`` and ``blocks`` (of 512 bytes), ``cylinder`` (of the first block),
-        ``start_ns``, ``overhead_ns``, ``seek_ns``, ``rotation_ns``, ``transfer_ns``, ``waiting``
-        (other I/Os that waited for the drive then), ``request`` (that it belongs to; none if a
-        placement gave it for itself), ``lba`` (the volume's first block that it moved, if any) and
-        ``free_slots`` (of the drive, where a placement keeps a map of them).
+        Columns: ``run`` (label), ``op``, ``status``, ``open`` (its address was bound when it
+        started), ``drive``, ``pba`` and ``blocks`` (of 512 bytes), ``cylinder`` (of the first
+        block), ``start_ns`` (the drive was given it), ``begun_ns`` (it began it, which is later on
+        a drive that holds several), ``overhead_ns``, ``seek_ns``, ``rotation_ns``,
+        ``transfer_ns``, ``waiting`` (other I/Os that waited before the drive when it was given this
+        one), ``request`` (that it belongs to; none if a placement gave it for itself), ``lba`` (the
+        volume's first block that it moved, if any) and ``free_slots`` (of the drive, where a placement keeps a map of them).
 
         Raises:
             InputError: They were not asked for.

@@ -323,7 +323,7 @@ impl Observer for Recorders {
     fn done(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
         self.recorder.done(now, drive, done);
         if let Some(commands) = &mut self.commands
-            && let Err(error) = commands.done(drive, done)
+            && let Err(error) = commands.done(now, drive, done)
         {
             self.fail(error.into());
         }

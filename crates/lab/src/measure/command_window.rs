@@ -13,7 +13,7 @@ use nearslot_core::request::Request;
 use nearslot_core::units::{Blocks, Duration, Instant, Pba};
 
 use super::Window;
-use super::flight::InFlight;
+use super::flight::{InFlight, begun};
 use super::seconds;
 use crate::load::RequestCount;
 use crate::outcome::{Gaps, Series, Stretch};
@@ -95,14 +95,13 @@ impl Recording {
         });
     }
 
-    /// A drive ended a command. If it had several, it did this one later than it got it, and from
-    /// another place.
+    /// A drive ended a command. If it had several, it did this one from another place than where it
+    /// got it.
     pub(crate) fn done(&mut self, now: Instant, drive: DriveId, done: &DriveDone) {
         if let Some(running) = self.running.end(drive, done.io) {
             let from = self.arm(drive);
             let recorded = &mut self.commands[running];
-            let began = Instant(now.0.saturating_sub(done.cost.total().0));
-            recorded.started = recorded.started.max(began);
+            recorded.started = begun(recorded.started, now, done);
             (recorded.cost, recorded.from) = (done.cost, from);
         }
         if !matches!(done.op, Op::Flush | Op::Discard) {

@@ -5,6 +5,14 @@
 //! get.
 
 use nearslot_core::ids::{DriveId, IoId};
+use nearslot_core::io::DriveDone;
+use nearslot_core::units::Instant;
+
+/// When a drive began a command that it was given at `given` and ended at `now`. If it had several,
+/// it began this one later than it got it.
+pub(crate) fn begun(given: Instant, now: Instant, done: &DriveDone) -> Instant {
+    given.max(Instant(now.0.saturating_sub(done.cost.total().0)))
+}
 
 /// What is remembered of each command that a drive has.
 pub(crate) struct InFlight<T> {

@@ -1,4 +1,5 @@
-//! One row a command of a drive: what it was for, where it went, and where its time went. Within a
+//! One row a command of a drive: what it was for, where it went, how it ended, and where its time
+//! went. A drive with a queue is given a command and begins it later: both instants are told. Within a
 //! run, rows are in the order in which commands ended; what a drive does after the last answer is
 //! no part of the run.
 //!
@@ -18,16 +19,17 @@ use nearslot_core::stack::Stack;
 use nearslot_core::units::Instant;
 
 use super::ReportError;
-use super::rows::{Lane, Rows, op_code, op_column, words_field};
-use crate::measure::flight::InFlight;
+use super::rows::{Lane, Rows, op_code, op_column, status_code, status_column, words_field};
+use crate::measure::flight::{InFlight, begun};
 
 /// Quantities that every row has, in the order of the columns.
-const QUANTITIES: [&str; 10] = [
+const QUANTITIES: [&str; 11] = [
     "drive",
     "pba",
     "blocks",
     "cylinder",
     "start_ns",
+    "begun_ns",
     "overhead_ns",
     "seek_ns",
     "rotation_ns",
@@ -41,6 +43,7 @@ const OPTIONAL: [&str; 3] = ["request", "lba", "free_slots"];
 #[derive(Default)]
 pub struct CommandRows {
     op: Vec<i32>,
+    status: Vec<i32>,
     open: Vec<bool>,
     quantities: [Vec<u64>; QUANTITIES.len()],
     optional: [Vec<Option<u64>>; OPTIONAL.len()],
@@ -76,7 +79,7 @@ impl CommandLane {
         }
     }
 
-    /// A drive began a command.
+    /// A drive was given a command.
     pub fn started(
         &mut self,
         now: Instant,
@@ -105,10 +108,16 @@ impl CommandLane {
     ///
     /// # Errors
     /// The disk is full.
-    pub fn done(&mut self, drive: DriveId, done: &DriveDone) -> Result<(), ReportError> {
+    pub fn done(
+        &mut self,
+        now: Instant,
+        drive: DriveId,
+        done: &DriveDone,
+    ) -> Result<(), ReportError> {
         let running = self.running.end(drive, done.io);
         let running = running.expect("a drive ends what it began");
-        self.lane.push(|rows| rows.push(&running, done))
+        let begun = begun(running.started, now, done);
+        self.lane.push(|rows| rows.push(&running, begun, done))
     }
 
     /// The lane, with everything in it.
@@ -118,8 +127,9 @@ impl CommandLane {
 }
 
 impl CommandRows {
-    fn push(&mut self, running: &Running, done: &DriveDone) {
+    fn push(&mut self, running: &Running, begun: Instant, done: &DriveDone) {
         self.op.push(op_code(running.op));
+        self.status.push(status_code(done.status));
         self.open.push(running.open);
         let [drive, pba, blocks] = running.at;
         let cost = &done.cost;
@@ -129,6 +139,7 @@ impl CommandRows {
             blocks,
             running.cylinder,
             running.started.0,
+            begun.0,
             cost.overhead.0,
             cost.seek.0,
             cost.rotation.0,
@@ -148,6 +159,7 @@ impl Rows for CommandRows {
     fn fields() -> Vec<Field> {
         let mut fields = vec![
             words_field("op"),
+            words_field("status"),
             Field::new("open", DataType::Boolean, false),
         ];
         fields.extend(QUANTITIES.map(|name| Field::new(name, DataType::UInt64, false)));
@@ -160,8 +172,11 @@ impl Rows for CommandRows {
     }
 
     fn columns(self) -> Vec<ArrayRef> {
-        let mut columns: Vec<ArrayRef> =
-            vec![op_column(self.op), Arc::new(BooleanArray::from(self.open))];
+        let mut columns: Vec<ArrayRef> = vec![
+            op_column(self.op),
+            status_column(self.status),
+            Arc::new(BooleanArray::from(self.open)),
+        ];
         for quantity in self.quantities {
             columns.push(Arc::new(UInt64Array::from(quantity)));
         }

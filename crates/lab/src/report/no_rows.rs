@@ -96,7 +96,7 @@ impl CommandLane {
         match lane.never {}
     }
 
-    /// A drive began a command.
+    /// A drive was given a command.
     pub fn started(&mut self, _: Instant, _: DriveId, _: &Command, _: &Origin, _: &Stack) {
         match self.0 {}
     }
@@ -105,7 +105,7 @@ impl CommandLane {
     ///
     /// # Errors
     /// None: there is no lane.
-    pub fn done(&mut self, _: DriveId, _: &DriveDone) -> Result<(), ReportError> {
+    pub fn done(&mut self, _: Instant, _: DriveId, _: &DriveDone) -> Result<(), ReportError> {
         match self.0 {}
     }
 

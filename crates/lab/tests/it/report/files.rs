@@ -10,7 +10,11 @@ use nearslot_core::ids::StreamId;
 use nearslot_core::op::{Cost, Failure, Op, Status};
 use nearslot_core::request::{Reply, Request, Timeline};
 use nearslot_core::units::{Duration, Instant};
+use nearslot_lab::grid;
 use nearslot_lab::report::{Outputs, ReportError, RequestRows, RowsWriter};
+use nearslot_lab::run::{Wanted, compare};
+use nearslot_lab::scenario::{Load, Scenario};
+use nearslot_lab::sim::Control;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::report::sample::{SMALL, results};
@@ -73,6 +77,66 @@ fn words(batches: &[RecordBatch], name: &str) -> Vec<String> {
 fn writer(path: &Path) -> RowsWriter<RequestRows> {
     let target = Outputs::new(true).add("--requests", path).unwrap();
     RowsWriter::create(&target).unwrap()
+}
+
+/// A disk does one thing at a time, whatever it holds: what its commands took does not overlap from
+/// when they were begun, and each ends as it says.
+#[test]
+fn commands_of_a_drive_with_a_queue_are_told_from_when_they_were_begun() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("commands.parquet");
+    let mut scenario = Scenario::over(Load::Workload(
+        "iometer:depth=16:requests=2000".parse().unwrap(),
+    ));
+    for (key, value) in [
+        (
+            "drive",
+            "seagate-cheetah-9lp:queue_depth=8:queue_sched=satf",
+        ),
+        ("faults", "injected:timeout_share=0.005:timeout_ms=100"),
+        ("warmup", "0"),
+    ] {
+        scenario.set(key, value).unwrap();
+    }
+    let wanted = Wanted {
+        commands: Some(Outputs::new(true).add("--commands", &path).unwrap()),
+        ..Wanted::default()
+    };
+    let points = grid::points(&scenario, &[]).unwrap();
+    let results = compare(&points, None, &wanted, &Control::default()).unwrap();
+    let batches = read(&path);
+    let of = |name: &str| column(&batches, name);
+    let (given, begun) = (of("start_ns"), of("begun_ns"));
+    let parts = ["overhead_ns", "seek_ns", "rotation_ns", "transfer_ns"].map(of);
+    let mut spans: Vec<[u64; 2]> = (0..begun.len())
+        .map(|row| {
+            [
+                begun[row],
+                begun[row] + parts.iter().map(|part| part[row]).sum::<u64>(),
+            ]
+        })
+        .collect();
+    spans.sort_unstable();
+    assert_eq!(spans.len(), 2_000);
+    assert!(
+        spans.windows(2).all(|two| two[1][0] >= two[0][1]),
+        "they overlap"
+    );
+    let later = given
+        .iter()
+        .zip(&begun)
+        .filter(|(given, begun)| given < begun);
+    assert!(later.count() > 1_900, "it holds eight of them");
+    let timed_out = words(&batches, "status")
+        .iter()
+        .filter(|word| *word == "timed_out")
+        .count();
+    let counted = results.runs[0]
+        .measure("faults", "failed_timed_out")
+        .unwrap()
+        .value();
+    assert!(counted > 0.0);
+    assert_eq!(timed_out as f64, counted);
 }
 
 #[test]
