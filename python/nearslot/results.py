@@ -330,7 +330,8 @@ class Results:
         a drive that holds several), ``overhead_ns``, ``seek_ns``, ``rotation_ns``,
         ``transfer_ns``, ``waiting`` (other I/Os that waited before the drive when it was given this
         one), ``request`` (that it belongs to; none if a placement gave it for itself), ``lba`` (the
-        volume's first block that it moved, if any) and ``free_slots`` (of the drive, where a placement keeps a map of them).
+        volume's first block that it moved, if any) and ``free_slots`` (of the drive, where a
+        placement keeps a map of them).
 
         Raises:
             InputError: They were not asked for.

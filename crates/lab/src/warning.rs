@@ -140,6 +140,8 @@ words! {
         WithoutSequences = "without-sequences",
         /// Schedulers for writes whose place is left open have none to decide on.
         NothingOpen = "nothing-open",
+        /// I/Os that continue each other were to be merged, and none were.
+        NothingMerged = "nothing-merged",
         /// A cache cut reads into pieces, each a read of the drives.
         CutReads = "cut-reads",
         /// An array was without a drive when the run ended.

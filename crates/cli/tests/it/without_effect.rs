@@ -53,6 +53,16 @@ fn compared(load: Load, words: &str) -> std::process::Output {
 const REFUSED: &[(Load, &str, &str)] = &[
     (
         Both,
+        "--merge contiguous --replay closed --depth 1",
+        "merge = contiguous (allowed: none with depth = 1",
+    ),
+    (
+        Both,
+        "--vary merge=none,contiguous:front=false --replay closed --depth 1",
+        "merge = contiguous:front=false (allowed: none with depth = 1",
+    ),
+    (
+        Both,
         "--sched mq-deadline:nr_requests=4:async_depth=4",
         "mq-deadline.async_depth = 4 (allowed: 0, or 1 to 3, less than nr_requests",
     ),
@@ -263,6 +273,11 @@ const TAKEN: &[(Load, &str)] = &[
         "--faults injected:latent_per_tib=1:latent_run_blocks=1",
     ),
     (Both, "--sched bfq:slice_idle_ms=0:foreign_requests=4"),
+    (Both, "--merge contiguous --replay closed --vary depth=1,4"),
+    (
+        Both,
+        "--merge contiguous --replay closed --depth 1 --cache lru:size=1MiB",
+    ),
     (Both, "--sched bfq:low_latency=false:first_think=none"),
     (
         Both,

@@ -3,8 +3,11 @@
 //! An I/O that comes joins one that waits and ends where it begins (back merge), or one that begins
 //! where it ends (front merge). If it fills the gap between two, all three become one. The same
 //! kind is: read or write, the same priority, the same group of streams. Streams may differ, as in
-//! Linux. Merged are the parts of clients' requests that go to one address; what a placement does
-//! for itself, writes whose address is open, and reads that wait at several copies are not.
+//! Linux. Merged are the parts of clients' requests that go to one address. What a placement does
+//! for itself is not (delayed copies, repairs and rebuilds, a map), nor are forced writes, writes
+//! whose address is open (`eager`, `ew_array`, `distorted_mirror`), and reads and writes that wait
+//! at several copies (`mirror`, `sr_array`). Small writes of `raid5` find none to join: those of one
+//! stripe go one after the other. A run that merged nothing has a warning.
 
 use crate::contract::Merging;
 use crate::registry::{Knob, Spec};

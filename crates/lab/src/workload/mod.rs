@@ -250,14 +250,28 @@ fn check_rate(name: &str, requests: u64, rate_rps: f64, batch: f64) -> Result<()
 /// The share of reads that a synthetic workload is told to make; `None` if it is wrong or has no
 /// such knob.
 pub(crate) fn read_share(part: &PartConfig) -> Option<f64> {
-    let spec = registry::find::<Synthetic>(&part.name).ok()?;
-    let knobs = Knobs::check(spec.name, spec.knobs, &part.knobs).ok()?;
-    let mut knobs = knobs.iter();
-    match knobs.find(|(key, _)| *key == "read_share")?.1 {
-        KnobValue::Number(share) => Some(*share),
-        KnobValue::Integer(share) => Some(*share as f64),
+    match knob(part, "read_share")? {
+        KnobValue::Number(share) => Some(share),
+        KnobValue::Integer(share) => Some(share as f64),
         KnobValue::Text(_) | KnobValue::Flag(_) => None,
     }
+}
+
+/// How many requests a synthetic workload is told to keep in flight; `None` if it is wrong or keeps
+/// no such number.
+pub(crate) fn depth(part: &PartConfig) -> Option<u64> {
+    match knob(part, "depth")? {
+        KnobValue::Integer(depth) => u64::try_from(depth).ok(),
+        _ => None,
+    }
+}
+
+/// What a knob of a synthetic workload is in effect; `None` if that is wrong or has no such knob.
+fn knob(part: &PartConfig, key: &str) -> Option<KnobValue> {
+    let spec = registry::find::<Synthetic>(&part.name).ok()?;
+    let knobs = Knobs::check(spec.name, spec.knobs, &part.knobs).ok()?;
+    let found = knobs.iter().find(|(known, _)| *known == key);
+    found.map(|(_, value)| value.clone())
 }
 
 /// Something that makes requests in virtual time.

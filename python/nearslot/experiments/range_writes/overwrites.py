@@ -137,6 +137,9 @@ def _cell(options: Options, on: str, place: str, marks: Where) -> Cell:
         TODAY: f"{options.modern}:cache=off",
     }
 
+    # Where blocks stay, a read is one I/O, which has no other to be joined with.
+    joined = reader != SHORT and place != "linear"
+
     def run(seeds: Sequence[int]) -> list[Row]:
         rows = []
         for seed in seeds:
@@ -145,7 +148,7 @@ def _cell(options: Options, on: str, place: str, marks: Where) -> Cell:
                 drive=drives[on],
                 place=place,
                 sched="satf",
-                merge="none" if reader == SHORT else "contiguous",
+                merge="contiguous" if joined else "none",
                 replay="closed",
                 depth=depth,
                 warmup=0,

@@ -1,0 +1,64 @@
+//! That nothing was merged: then a run is one without merging, whatever it is called.
+
+use nearslot_core::contract::{Merging, Placement};
+use nearslot_core::registry::Kind;
+
+use crate::outcome::Run;
+use crate::warning::{Warning, WarningKind};
+
+/// That merging spared no command, and when it would.
+pub(super) fn nothing_merged(run: &Run) -> Option<Warning> {
+    let key = <Merging as Kind>::CARD.key;
+    let spared = run.measure(key, "spared_commands")?;
+    if spared.value() > 0.0 {
+        return None;
+    }
+    let name = run.config[key]["name"].as_str()?;
+    let mut text = format!(
+        "{key} = {name} merged nothing: no two reads, or writes, that continue each other and together are no longer than max_kib \
+         waited for a drive at a time"
+    );
+    let place = run.config[<dyn Placement as Kind>::CARD.key]["name"].as_str();
+    if let Some(place) = place.filter(|place| *place != "linear") {
+        text += &format!(
+            "; of {place} that is so for what it does for itself, for writes whose address is open, and for what waits at several \
+             copies: these are never merged"
+        );
+    }
+    Some(Warning::new(WarningKind::NothingMerged, text).of_run(&run.label))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::Number;
+
+    #[test]
+    fn a_run_that_merged_nothing_says_so_and_why() {
+        let told = |place: &str, spared: Option<u64>| {
+            let counts = spared.map(|count| ("spared_commands".to_owned(), Number::Count(count)));
+            let measures = [("merge".to_owned(), counts.into_iter().collect())].into();
+            let config =
+                serde_json::json!({"merge": {"name": "contiguous"}, "place": {"name": place}});
+            let run = Run {
+                measures,
+                config,
+                ..Run::default()
+            };
+            nothing_merged(&run).map(|warning| warning.text)
+        };
+        assert_eq!(told("linear", None), None);
+        assert_eq!(told("linear", Some(1)), None);
+        let linear = told("linear", Some(0)).expect("nothing was merged");
+        assert!(
+            linear.starts_with("merge = contiguous merged nothing: no two reads, or writes"),
+            "{linear}"
+        );
+        assert!(!linear.contains("copies"), "{linear}");
+        assert!(
+            told("mirror", Some(0))
+                .expect("the same")
+                .contains("of mirror that is so for what it does")
+        );
+    }
+}
