@@ -159,10 +159,7 @@ impl StackConfig {
         })?;
         let count = placement.shape().drives;
         let faults = self.faults_seen(count, &*blueprint, is_pressed)?;
-        if protected {
-            // Whatever is left of it in a run that begins later.
-            protection::check(&*self.faults(count, &*blueprint)?, count)?;
-        }
+        self.check_protection(protected, count, &*blueprint)?;
         let (mut lanes, mut drives) = (Vec::new(), Vec::new());
         for index in 0..count {
             let mut turned = blueprint.turned(self.phase(index));
@@ -196,6 +193,20 @@ impl StackConfig {
             effective,
             blueprint,
         })
+    }
+
+    /// Checks that protected sectors see something of what goes wrong on so many drives, also where
+    /// not all of it happens.
+    fn check_protection(
+        &self,
+        is_on: bool,
+        drives: u16,
+        blueprint: &dyn Blueprint,
+    ) -> Result<(), ConfigError> {
+        match is_on {
+            true => protection::check(&*self.faults(drives, blueprint)?, drives),
+            false => Ok(()),
+        }
     }
 
     /// What messages call the placement and the drives.

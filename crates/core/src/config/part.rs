@@ -260,7 +260,7 @@ mod tests {
             ),
             (
                 "x = {name = 'null', queue_sched = {name = 'look', batch = 3}}",
-                "x.queue_sched = { name = \"look\", batch = 3 } (allowed: a number, true or false, or text in quotes, \
+                "x.queue_sched = { batch = 3, name = \"look\" } (allowed: a number, true or false, or text in quotes, \
                  such as \"look:batch=3\")",
             ),
             (

@@ -39,7 +39,8 @@ pub(crate) fn is_on(knobs: &Knobs) -> bool {
     knobs.iter().any(on)
 }
 
-/// Says that it has no effect where it is on, as nothing goes wrong on any drive, or nothing that it sees.
+/// Says that it has no effect where it is on, as nothing goes wrong on any drive, or nothing that
+/// it sees.
 ///
 /// # Errors
 /// It has none.

@@ -6,8 +6,8 @@
 //! Linux. Merged are the parts of clients' requests that go to one address. What a placement does
 //! for itself is not (delayed copies, repairs and rebuilds, a map), nor are forced writes, writes
 //! whose address is open (`eager`, `ew_array`, `distorted_mirror`), and reads and writes that wait
-//! at several copies (`mirror`, `sr_array`). Small writes of `raid5` find none to join: those of one
-//! stripe go one after the other. A run that merged nothing has a warning.
+//! at several copies (`mirror`, `sr_array`). Small writes of `raid5` find none to join: those of
+//! one stripe go one after the other. A run that merged nothing has a warning.
 
 use crate::contract::Merging;
 use crate::registry::{Knob, Spec};

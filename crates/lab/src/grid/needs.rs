@@ -53,8 +53,8 @@ fn check_merging(points: &[Point]) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Whether a drive never has more than one I/O of its own to do: one request at a time, which is one
-/// I/O.
+/// Whether a drive never has more than one I/O of its own to do: one request at a time, which is
+/// one I/O.
 fn has_one_at_a_time(scenario: &Scenario) -> bool {
     let depth = match &scenario.load {
         Load::Trace(trace) => (trace.replay == Replay::Closed).then(|| trace.depth()),

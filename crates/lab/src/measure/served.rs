@@ -9,8 +9,8 @@
 //! What is read in order to be written elsewhere, for a part of a chunk or a parity that a write
 //! changes, a copy, or a repair, nobody was given: it is counted apart, as it is brought. It is
 //! wrong where it is written, and no drive knows: that a block of the volume is wrong since it was
-//! computed from such is not followed, so what is counted as served is the least. O(log n) in the blocks that are wrong, and memory for these and for the commands under
-//! way.
+//! computed from such is not followed, so what is counted as served is the least. O(log n) in the
+//! blocks that are wrong, and memory for these and for the commands under way.
 
 use std::collections::{BTreeMap, BTreeSet};
 

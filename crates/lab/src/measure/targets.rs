@@ -1,7 +1,8 @@
 //! Targets that a scheduler was given for some streams, and what of them was not kept.
 //!
 //! A target is accepted for requests as the drive is known to serve them. Who asks for longer ones,
-//! or for more of them, may be answered later all the same, and no other number of a run tells. O(1).
+//! or for more of them, may be answered later all the same, and no other number of a run tells.
+//! O(1).
 
 use nearslot_core::contract::Scheduler;
 use nearslot_core::registry::Kind;

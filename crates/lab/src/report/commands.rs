@@ -1,7 +1,7 @@
 //! One row a command of a drive: what it was for, where it went, how it ended, and where its time
-//! went. A drive with a queue is given a command and begins it later: both instants are told. Within a
-//! run, rows are in the order in which commands ended; what a drive does after the last answer is
-//! no part of the run.
+//! went. A drive with a queue is given a command and begins it later: both instants are told.
+//! Within a run, rows are in the order in which commands ended; what a drive does after the last
+//! answer is no part of the run.
 //!
 //! A command has the request that it belongs to, unless a placement gave it for itself: delayed
 //! copies, moved blocks, the log of a map. It has the volume's block whose data it moves, unless it

@@ -19,13 +19,24 @@ pub(super) fn nothing_merged(run: &Run) -> Option<Warning> {
          waited for a drive at a time"
     );
     let place = run.config[<dyn Placement as Kind>::CARD.key]["name"].as_str();
-    if let Some(place) = place.filter(|place| *place != "linear") {
-        text += &format!(
-            "; of {place} that is so for what it does for itself, for writes whose address is open, and for what waits at several \
-             copies: these are never merged"
-        );
+    if let Some(why) = place.and_then(never_merged) {
+        text += &format!("; {why}");
     }
     Some(Warning::new(WarningKind::NothingMerged, text).of_run(&run.label))
+}
+
+/// What of a placement is never merged, or finds nothing to join.
+fn never_merged(place: &str) -> Option<String> {
+    let told = match place {
+        "mirror" | "sr_array" => "what waits at several copies is never merged",
+        "eager" | "ew_array" | "distorted_mirror" => {
+            "writes whose address is open, and what waits at several copies, are never merged"
+        }
+        "offering" => "writes that may go to one of many places are never merged",
+        "raid5" => "small writes to one stripe go one after the other",
+        _ => return None,
+    };
+    Some(format!("of {place} {told}"))
 }
 
 #[cfg(test)]
@@ -55,10 +66,18 @@ mod tests {
             "{linear}"
         );
         assert!(!linear.contains("copies"), "{linear}");
-        assert!(
-            told("mirror", Some(0))
-                .expect("the same")
-                .contains("of mirror that is so for what it does")
+        let ends = |place: &str, told_of: &str| {
+            let told = told(place, Some(0)).expect("nothing was merged");
+            assert!(told.ends_with(told_of), "{told}");
+        };
+        ends("stripe", " waited for a drive at a time");
+        ends(
+            "mirror",
+            "; of mirror what waits at several copies is never merged",
+        );
+        ends(
+            "raid5",
+            "; of raid5 small writes to one stripe go one after the other",
         );
     }
 }

@@ -39,6 +39,15 @@ const ROOMY: &str = "kind = 'hdd'\nrpm = 7200\nheads = 8\ncylinders = 1200\nhead
 /// Knobs of a map's log.
 const OF_LOG: [&str; 3] = ["portions", "log_region_kib", "nvram_entries"];
 
+/// Knobs that say how targets and classes of streams are kept, of which these loads have none. They
+/// are drawn and left out, so that all else of a seed stays as it is.
+const OF_STREAMS: [&str; 4] = [
+    "admission",
+    "prompt_percent",
+    "most_percent",
+    "prio_aging_expire_ms",
+];
+
 /// The knob of a drive that says what its cache is.
 const CACHE_KNOB: &str = "cache";
 
@@ -83,6 +92,7 @@ impl Made {
             plain &= !alike || chosen == kind.default;
             let _ = writeln!(scenario, "{} = '{chosen}'", kind.key());
         }
+        let knobs = without_idle_protection(&mut scenario, &knobs);
         let first = wanted(&scenario);
         let trace = rng.chance(0.5).then(|| trace(rng, first));
         if let Some(trace) = &trace {
@@ -318,6 +328,22 @@ fn faults_of(rng: &mut Rng, parts: &mut Vec<String>) -> String {
     word.to_owned()
 }
 
+/// The knobs of a drive, without protected sectors where nothing goes wrong that they see, as they
+/// are refused there.
+fn without_idle_protection(scenario: &mut String, knobs: &str) -> String {
+    let mut seen = ["rot_per_tib", "misdirected_share"].iter();
+    if seen.any(|fault| scenario.contains(fault)) {
+        return knobs.to_owned();
+    }
+    let left = knobs.replace(":protection=on", "");
+    *scenario = scenario.replacen(
+        &format!("drive.toml{knobs}"),
+        &format!("drive.toml{left}"),
+        1,
+    );
+    left
+}
+
 /// Claims of some streams, where the scheduler goes by them.
 fn claims_of(rng: &mut Rng, scenario: &str, parts: &mut Vec<String>) -> String {
     let asks = |name: &str| scenario.contains(&format!("sched = '{name}"));
@@ -428,7 +454,10 @@ fn settings(rng: &mut Rng, knobs: &[Knob], share: f64) -> String {
             || knob.name.starts_with("hot_") && !text.contains("locality=hot_cold")
             || knob.name == "zipf_exponent" && !text.contains("locality=zipf");
         if rng.chance(share) && !idle {
-            let _ = write!(text, ":{}={}", knob.name, value(rng, knob, cap));
+            let value = value(rng, knob, cap);
+            if !OF_STREAMS.contains(&knob.name) {
+                let _ = write!(text, ":{}={value}", knob.name);
+            }
         }
     }
     text
