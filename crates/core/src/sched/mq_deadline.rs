@@ -300,9 +300,16 @@ fn check_depth(knobs: &Knobs) -> Result<(), ConfigError> {
     }
     let allowed = match all {
         1 => "0, as nr_requests = 1 lets no more than one wait".to_owned(),
-        _ => format!("0, or 1 to {}, less than nr_requests, which bounds all", all - 1),
+        _ => format!(
+            "0, or 1 to {}, less than nr_requests, which bounds all",
+            all - 1
+        ),
     };
-    Err(ConfigError::value("async_depth", &writes.to_string(), &allowed))
+    Err(ConfigError::value(
+        "async_depth",
+        &writes.to_string(),
+        &allowed,
+    ))
 }
 
 const MEASURES: &[Measure] = &[Measure::count(

@@ -114,8 +114,9 @@ fn no_toml(text: &str, error: &toml::de::Error) -> ConfigError {
     }
     let digits = found.trim_start_matches(['+', '-']);
     if digits.starts_with(|first: char| first.is_ascii_digit()) {
-        let key = before.trim_end().trim_end_matches('=').trim_end();
+        let (key, _) = before.rsplit_once('=').unwrap_or((before, ""));
         let key = key
+            .trim_end()
             .rsplit(['\n', '{', ',', ' ', '['])
             .next()
             .unwrap_or_default();

@@ -173,7 +173,7 @@ pub(super) fn wrong_blocks(judged: &[Judged<'_>]) -> Option<String> {
     })
 }
 
-/// That requests were answered later than a target of their stream says; of several runs the first
+/// That I/Os ended later than a target of their stream says; of several runs the first
 /// with most of them.
 pub(super) fn missed_targets(judged: &[Judged<'_>]) -> Option<String> {
     let runs = judged.iter().map(|(run, _)| *run);
@@ -185,13 +185,13 @@ pub(super) fn missed_targets(judged: &[Judged<'_>]) -> Option<String> {
         .max_by_key(|(_, missed)| missed.count)?;
     let words = missed.words();
     Some(match (judged.len(), missing.len()) {
-        (1, _) => format!("Requests missed the targets of their streams, {words}."),
+        (1, _) => format!("I/Os missed the targets of their streams, {words}."),
         (_, 1) => format!(
-            "Under {} requests missed the targets of their streams, {words}.",
+            "Under {} I/Os missed the targets of their streams, {words}.",
             worst.label
         ),
         (all, many) => format!(
-            "Requests missed the targets of their streams in {many} of {all} runs, most under {}, {words}.",
+            "I/Os missed the targets of their streams in {many} of {all} runs, most under {}, {words}.",
             worst.label
         ),
     })

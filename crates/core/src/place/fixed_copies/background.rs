@@ -59,6 +59,21 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
+    /// A copy of some chunks could not be written, and perhaps cannot be read any more: after a power
+    /// cut it does not do, if another one does.
+    pub(super) fn write_failed(&mut self, ended: &Underway) {
+        if self.undecided == 0 {
+            return;
+        }
+        let bit = 1 << ended.first.copy();
+        for chunk in ended.first.chunk().run(ended.chunks) {
+            let others = self.left(chunk, self.state(chunk).candidates & !bit);
+            if others != 0 {
+                self.change(chunk, |state| state.candidates &= !bit);
+            }
+        }
+    }
+
     fn delayed_done(&mut self, chunk: Chunk, copy: u8, done: bool, out: &mut Plan) {
         let bit = 1 << copy;
         let before = self.state(chunk);
@@ -67,7 +82,8 @@ impl<L: Layout> FixedCopies<L> {
         let left = self.left(chunk, self.all);
         // A read under way may bring what the current copy has: then no other one may be taken.
         let is_of_use = done && !spoiled;
-        let is_open = before.candidates != 0 && !self.is_read(chunk);
+        let is_open =
+            before.candidates != 0 && !self.is_read(chunk) && !self.is_awaited(chunk, copy);
         let state = self.change(chunk, |state| {
             state.flying &= !bit;
             state.spoiled &= !bit;
@@ -99,7 +115,7 @@ impl<L: Layout> FixedCopies<L> {
             self.chunks_ready(key as usize, 1, out);
         }
         // The copy that was to be taken cannot be read: another one is, or that is tried again.
-        if !is_of_use && before.candidates != 0 && !state.writing {
+        if spoiled && before.candidates != 0 && !state.writing {
             self.delay(chunk, self.all, out);
         }
         self.read_now(chunk, out);

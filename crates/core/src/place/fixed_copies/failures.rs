@@ -174,14 +174,30 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// Copies of a chunk that will do after a power cut when they have been written, on drives that
-    /// are left.
+    /// are left, if no current copy is.
     fn coming(&self, chunk: Chunk) -> Copies {
         let state = self.state(chunk);
-        self.left(chunk, state.candidates & state.flying)
+        match self.left(chunk, state.current) {
+            0 => self.left(chunk, state.candidates & state.flying),
+            _ => 0,
+        }
+    }
+
+    /// Whether a read waits for another copy of a chunk, which is being written: that one is taken
+    /// then.
+    pub(super) fn is_awaited(&self, chunk: Chunk, copy: u8) -> bool {
+        let flying = self.state(chunk).flying;
+        let waits = |one: &Underway| {
+            let other = one.first.copy();
+            let waits = matches!(one.part, Part::Read(Reading { waits: true, .. }));
+            waits && one.first.chunk() == chunk && other != copy && flying >> other & 1 == 1
+        };
+        self.waiting > 0 && self.underway.iter().any(|(_, one)| waits(one))
     }
 
     /// A copy of a chunk was written, or could not be, or a read of it has ended: who waits to read
-    /// a copy does so if that is taken, and fails if another one is.
+    /// a copy does so if that is taken. It fails if another one is, as a write of the chunk has made
+    /// it current.
     pub(super) fn read_now(&mut self, chunk: Chunk, out: &mut Plan) {
         if self.waiting == 0 {
             return;

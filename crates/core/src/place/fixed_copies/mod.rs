@@ -519,6 +519,9 @@ impl<L: Layout> FixedCopies<L> {
             Part::Foreground(key) => self.foreground_done(key, ended, done, out),
             Part::Delayed(_) => {
                 let apart = done.status == Status::Failed(Failure::Medium);
+                if !done.status.is_done() {
+                    self.write_failed(ended);
+                }
                 self.delayed_ended(ended, done.status.is_done(), apart, out);
             }
         }

@@ -52,7 +52,7 @@ impl Settings {
         }
     }
 
-    /// Strict guarantees are no less than this wait, as in Linux.
+    /// With strict guarantees the drive waits for so long at least, as in Linux.
     const STRICT_IDLE: Duration = Duration::from_ms(8);
 
     /// Refuses what was given that nothing goes by, as no process is waited for, or none is
@@ -60,8 +60,13 @@ impl Settings {
     fn refuse_idle(&self, knobs: &Knobs) -> Result<(), ConfigError> {
         if self.strict && self.slice_idle < Settings::STRICT_IDLE {
             let given = knobs.number("slice_idle_ms");
-            let allowed = "8 or more with strict_guarantees = true, which waits for so long at least";
-            return Err(ConfigError::value("slice_idle_ms", &written(given), allowed));
+            let allowed =
+                "8 or more with strict_guarantees = true, which waits for so long at least";
+            return Err(ConfigError::value(
+                "slice_idle_ms",
+                &written(given),
+                allowed,
+            ));
         }
         let (waits, favours) = (self.slice_idle > Duration::ZERO, self.low_latency);
         let reason = |knob: &Knob| match knob.name {

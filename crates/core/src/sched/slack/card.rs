@@ -13,7 +13,11 @@ pub(super) const MEASURES: &[Measure] = &[
         "requests of streams with a target that were answered within it",
     ),
     Measure::count("missed", "requests", "those that were not"),
-    Measure::count("late_us", "us", "by how much later than that these were answered, all together"),
+    Measure::count(
+        "late_us",
+        "us",
+        "by how much later than that these were answered, all together",
+    ),
     Measure::count(
         "deferred",
         "requests",

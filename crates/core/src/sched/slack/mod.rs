@@ -205,7 +205,10 @@ impl Slack {
         let (mut page, mut long) = (Estimate::default(), Estimate::default());
         if targets.is_empty() {
             let of_targets = ["admission", "prompt_percent", "most_percent"];
-            let idle = SPEC.knobs.iter().filter(|knob| of_targets.contains(&knob.name));
+            let idle = SPEC
+                .knobs
+                .iter()
+                .filter(|knob| of_targets.contains(&knob.name));
             knobs.check_idle(idle, "left out without targets_ms: no stream has a target")?;
         } else {
             let mut known = Known::of(blueprint, seed);

@@ -564,7 +564,15 @@ fn answers_are_counted_by_whether_they_came_in_time() {
     bench
         .own
         .tell(&mut |measure, value| told.push((measure.name, value)));
-    assert_eq!(told, [("kept", 2), ("missed", 1), ("late_us", 1_000), ("deferred", 3)]);
+    assert_eq!(
+        told,
+        [
+            ("kept", 2),
+            ("missed", 1),
+            ("late_us", 1_000),
+            ("deferred", 3)
+        ]
+    );
 }
 
 /// What is said of these targets.

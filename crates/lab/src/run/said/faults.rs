@@ -144,7 +144,7 @@ fn wrong_reads(run: &Run) -> Option<Warning> {
         let passed_on = counted_by_faults(run, "wrong_blocks_passed_on");
         let verb = |count| if count == 1 { "was" } else { "were" };
         // Memory serves what it has again and again, and not all that was brought beforehand.
-        let mut further = match served == brought {
+        let mut further = match served == brought && passed_on == 0 {
             true => String::new(),
             false => format!("; {} {} served", counted(served, "wrong block"), verb(served)),
         };

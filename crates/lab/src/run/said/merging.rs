@@ -15,7 +15,7 @@ pub(super) fn nothing_merged(run: &Run) -> Option<Warning> {
     }
     let name = run.config[key]["name"].as_str()?;
     let mut text = format!(
-        "{key} = {name} merged nothing: no two reads, or writes, that continue each other and together are no longer than max_kib \
+        "{key} = {name} merged nothing while the run was measured: no two reads, or writes, that continue each other and together are no longer than max_kib \
          waited for a drive at a time"
     );
     let place = run.config[<dyn Placement as Kind>::CARD.key]["name"].as_str();
@@ -62,7 +62,7 @@ mod tests {
         assert_eq!(told("linear", Some(1)), None);
         let linear = told("linear", Some(0)).expect("nothing was merged");
         assert!(
-            linear.starts_with("merge = contiguous merged nothing: no two reads, or writes"),
+            linear.starts_with("merge = contiguous merged nothing while the run was measured: no two reads, or writes"),
             "{linear}"
         );
         assert!(!linear.contains("copies"), "{linear}");

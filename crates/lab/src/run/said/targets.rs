@@ -4,12 +4,12 @@ use crate::measure::targets::Missed;
 use crate::outcome::Run;
 use crate::warning::{Warning, WarningKind};
 
-/// How many requests missed a target, by how much, and what would help.
+/// How many I/Os missed a target, by how much, and why that may be. A request may be several.
 pub(super) fn missed_targets(run: &Run) -> Option<Warning> {
     let missed = Missed::of(run)?;
     let text = format!(
-        "requests of streams with a target were answered later than it says, {}: a target is accepted for requests of 4 KiB \
-         at random and holds for most_percent of the drive's time; for longer ones, or for more than that, a longer target is kept",
+        "I/Os of streams with a target ended later than it says, {}: a target is accepted for requests of 4 KiB \
+         at random and holds for most_percent of the drive's time; it is missed where they are longer or more, or where drives fail or are slower",
         missed.words()
     );
     Some(Warning::new(WarningKind::MissedTargets, text).of_run(&run.label))
@@ -41,7 +41,7 @@ mod tests {
         let (kind, text) = told(&[("kept", 1_500), ("missed", 500), ("late_us", 2_500_000)])
             .expect("some were missed");
         assert_eq!(kind, WarningKind::MissedTargets);
-        let expected = "requests of streams with a target were answered later than it says, 500 of 2,000 (25.0 %) by 5.000 ms on average:";
+        let expected = "I/Os of streams with a target ended later than it says, 500 of 2,000 (25.0 %) by 5.000 ms on average:";
         assert!(text.starts_with(expected), "{text}");
     }
 }

@@ -384,15 +384,15 @@ fn targets_that_were_missed_are_told_with_the_run_that_missed_most() {
     };
     ends(
         &[30],
-        " Requests missed the targets of their streams, 30 of 1,000 (3.0 %) by 2.000 ms on average.",
+        " I/Os missed the targets of their streams, 30 of 1,000 (3.0 %) by 2.000 ms on average.",
     );
     ends(
         &[0, 30, 0],
-        " Under sched=slack  requests missed the targets of their streams, 30 of 1,000 (3.0 %) by 2.000 ms on average.",
+        " Under sched=slack  I/Os missed the targets of their streams, 30 of 1,000 (3.0 %) by 2.000 ms on average.",
     );
     ends(
         &[0, 30, 40],
-        " Requests missed the targets of their streams in 2 of 3 runs, most under sched=late , 40 of 1,000 (4.0 %) by 2.000 ms on average.",
+        " I/Os missed the targets of their streams in 2 of 3 runs, most under sched=late , 40 of 1,000 (4.0 %) by 2.000 ms on average.",
     );
     assert!(!of(&[0, 0, 0]).contains("target"));
 }

@@ -125,6 +125,63 @@ fn a_read_waits_for_the_only_copy_that_is_left_while_it_is_written() {
     }
 }
 
+/// Two copies are being written from a candidate whose drive goes, and a read waits for the first of
+/// them: that one is taken, though the other one is written before.
+#[test]
+fn the_copy_that_a_read_waits_for_is_taken() {
+    let mut copies = undecided(3);
+    copies.change(Chunk(0), |state| state.candidates = 0b111);
+    let (read, again, first) = is_to_be_written(&mut copies, 1);
+    let (_, twice, second) = is_to_be_written(&mut copies, 2);
+    for io in [again, twice] {
+        let done = end(Op::Read, 0, 1, Status::Done);
+        copies.ended(io.tag, &done, &mut Plan::default());
+    }
+    assert!(copies.gone.learn(DriveId(0), GONE));
+    copies.leave_out(DriveId(0), &mut Plan::default());
+    let mut out = Plan::default();
+    copies.read_failed(&read, &end(Op::Read, 0, 1, GONE), &mut out);
+    assert!(matches!(out.instead, Instead::Step(_)), "it waits");
+    for (io, open) in [(second, 0), (first, 1)] {
+        let mut out = Plan::default();
+        copies.ended(io.tag, &end(Op::Write, 0, 1, Status::Done), &mut out);
+        assert_eq!((out.open.len(), out.refused.len()), (open, 0));
+    }
+    assert_eq!(copies.state(Chunk(0)).current, 0b010);
+    copies.audit();
+}
+
+/// A copy that cannot be written is none that will do after another power cut, and is tried so often
+/// and no more.
+#[test]
+fn a_candidate_that_cannot_be_written_is_none() {
+    let mut copies = undecided(2);
+    let (_, again, write) = is_to_be_written(&mut copies, 1);
+    let done = end(Op::Read, 0, 1, Status::Done);
+    copies.ended(again.tag, &done, &mut Plan::default());
+    let failed = end(Op::Write, 0, 1, FAILED);
+    copies.ended(write.tag, &failed, &mut Plan::default());
+    let state = copies.state(Chunk(0));
+    assert_eq!(
+        (state.current, state.candidates, state.safe),
+        (0b01, 0, 0b01)
+    );
+    copies.audit();
+    let mut tries = 1;
+    loop {
+        let mut out = Plan::default();
+        copies.spend_spare_time(DriveId(1), &mut out);
+        let ios: Vec<PlannedIo> = out.ios().copied().collect();
+        let [again, write] = ios[..] else {
+            break;
+        };
+        copies.ended(again.tag, &done, &mut Plan::default());
+        copies.ended(write.tag, &failed, &mut Plan::default());
+        tries += 1;
+    }
+    assert_eq!(tries, u32::from(TRIES));
+}
+
 /// Two of three candidates have the same on the medium, and the drive of the first goes: what was
 /// written from it will do as well as the third.
 #[test]

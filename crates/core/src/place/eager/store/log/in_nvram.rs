@@ -3,7 +3,8 @@
 //!
 //! A drive whose log is damaged is passed over if another one has it too. From then on it is [on its
 //! way](super::aside), and so is one that was given up before: it gets all records that are written
-//! now, and a round of checkpoints makes it whole.
+//! now, and a round of checkpoints makes it whole. Such a round is written, too, if some of the log
+//! that was read is damaged, and an older portion made up for that.
 
 use super::{LogDrive, LogStore, Part, log_drives};
 use crate::ids::DriveId;
@@ -45,10 +46,15 @@ pub(super) fn recover(
 fn go_on(
     drives: &[DriveId],
     behind: Vec<bool>,
-    Recovered { map, mut log, .. }: Recovered,
+    Recovered {
+        map,
+        mut log,
+        notes,
+        ..
+    }: Recovered,
     region: Region,
 ) -> (Map, LogStore) {
-    if behind.contains(&true) {
+    if behind.contains(&true) || !notes.is_empty() {
         log.checkpoint();
     }
     let since = Part::Since(log.next_number());

@@ -389,6 +389,7 @@ fn suffer(home: Home) -> Tally {
                 13..16 => {
                     world.go_on();
                     tally.lives += 1;
+                    (was_whole, were_both) = (true, true);
                 }
                 16..80 => world.change(),
                 _ if world.running.is_empty() => world.change(),
