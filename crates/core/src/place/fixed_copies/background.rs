@@ -51,11 +51,29 @@ impl<L: Layout> FixedCopies<L> {
                 self.propagate(CopyOf::new(chunk, first.copy()), 1, out);
                 continue;
             }
+            let is_forced = self.must_force(chunk);
             self.delayed_done(chunk, first.copy(), done, out);
             self.heal_flawed(chunk, out);
-            if done {
-                self.note_cached(chunk, 1 << first.copy(), out);
+            match done {
+                true if is_forced => self.note_forced(chunk, 1 << first.copy()),
+                true => self.note_cached(chunk, 1 << first.copy(), out),
+                false => {}
             }
+        }
+    }
+
+    /// Whether copies of a chunk are forced to the medium, where caches lose something: after a power
+    /// cut one that will do has something else there until then, and another cut must not bring that
+    /// back when a client has read of the cached one.
+    fn must_force(&self, chunk: Chunk) -> bool {
+        self.caches.is_some() && self.state(chunk).candidates != 0
+    }
+
+    /// Of these copies of a chunk, which were written in spare time, those that are in caches.
+    fn cached_by(&self, chunk: Chunk, copies: Copies) -> Copies {
+        match self.must_force(chunk) {
+            true => 0,
+            false => self.cached_of(copies),
         }
     }
 
@@ -78,7 +96,7 @@ impl<L: Layout> FixedCopies<L> {
         let bit = 1 << copy;
         let before = self.state(chunk);
         let spoiled = before.spoiled & bit != 0;
-        let cached = self.cached_of(bit);
+        let cached = self.cached_by(chunk, bit);
         let left = self.left(chunk, self.all);
         // A read under way may bring what the current copy has: then no other one may be taken.
         let is_of_use = done && !spoiled;
@@ -208,6 +226,8 @@ impl<L: Layout> FixedCopies<L> {
         let delayed = Part::Delayed(Apart::Tried);
         let mut planned = self.planned(&piece, first.copy(), Op::Write, delayed);
         planned.awaited = false;
+        let mut run = first.chunk().run(chunks);
+        planned.fua = run.any(|chunk| self.must_force(chunk));
         let mut after = None;
         if unbuffered {
             let source = Piece {
