@@ -234,6 +234,7 @@ mod tests {
         let same = "iometer:depth=4:depth=4".parse::<PartConfig>();
         assert!(same.unwrap_err().to_string().contains("depth = 4 and 4"));
     }
+
     #[test]
     fn a_value_that_says_no_part_is_named_with_what_is_allowed() {
         for (text, told) in [

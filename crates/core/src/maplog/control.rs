@@ -37,6 +37,11 @@ pub(super) const CONTROL_BYTES: usize = STARTS_AT + 16 * STARTS_MAX;
 /// Which of the two drives that are to have a log do not have all of it.
 pub type Lacking = [bool; 2];
 
+/// Whether one drive alone has all of the log, or none has.
+pub(super) fn is_alone(lacking: Lacking) -> bool {
+    lacking.contains(&true)
+}
+
 /// Geometry, settings and cursor, as the newest sound control block has them.
 #[derive(Debug)]
 pub(super) struct Control {

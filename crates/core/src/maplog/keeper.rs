@@ -56,9 +56,8 @@ pub(super) trait Keeper: fmt::Debug + Send {
     /// A record is in the log, as the cursor has it.
     fn advanced(&mut self, layout: &Layout, cursor: &LogCursor, kind: Kind);
 
-    /// From now on these drives do not have all of the log. Of a log that is
-    /// at home on its drives, if one alone has all: what was recorded is not safe before a control
-    /// block says so.
+    /// From now on these drives do not have all of the log. If one alone has, and the log is at home
+    /// there, what was recorded is not safe before a control block says so.
     fn tell_lacking(&mut self, layout: &Layout, cursor: &LogCursor, lacking: Lacking);
 
     /// One control block more has to say it.

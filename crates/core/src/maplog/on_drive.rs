@@ -24,7 +24,7 @@
 //! the control block of the other says that this one is alone.
 
 use super::Entry;
-use super::control::{Lacking, write_control};
+use super::control::{Lacking, is_alone, write_control};
 use super::cursor::{LogCursor, Start};
 use super::format::{self, ENTRY_BYTES, Kind};
 use super::keeper::Keeper;
@@ -81,11 +81,6 @@ impl OnDrive {
             nothing: Nvram::from_bytes(Vec::new()),
         }
     }
-
-    /// Whether one drive alone has all of the log.
-    fn is_alone(&self) -> bool {
-        self.lacking.contains(&true)
-    }
 }
 
 impl Keeper for OnDrive {
@@ -129,7 +124,7 @@ impl Keeper for OnDrive {
             return None;
         }
         let number = self.control + 1;
-        self.telling_alone = self.is_alone();
+        self.telling_alone = is_alone(self.lacking);
         block.clear();
         block.extend(write_control(layout, cursor, number, self.lacking));
         block.resize((CONTROL_BLOCKS * BLOCK_BYTES) as usize, 0);
@@ -165,7 +160,7 @@ impl Keeper for OnDrive {
     }
 
     fn has_told(&self) -> bool {
-        !self.is_alone() || self.told_alone
+        !is_alone(self.lacking) || self.told_alone
     }
 
     fn tail(&self, _layout: &Layout, _cursor: &LogCursor) -> Start {

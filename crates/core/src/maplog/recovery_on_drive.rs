@@ -24,7 +24,7 @@
 //! by the control block of that log ([`Has`]).
 
 use super::Geometry;
-use super::control::{CONTROL_BYTES, Control, write_control};
+use super::control::{CONTROL_BYTES, Control, is_alone, write_control};
 use super::format::{Damage, DamageAt, Fault, Header};
 use super::home::Home;
 use super::layout::{CONTROL_LEN, control_places};
@@ -142,11 +142,6 @@ impl Recovery {
         Recovery::by(control, Nvram::from_bytes(Vec::new()))
     }
 
-    /// Whether the control block says that one drive alone has all of the log.
-    fn is_alone(&self) -> bool {
-        self.lacking.contains(&true)
-    }
-
     /// How far a sound log has come, when all was read.
     pub fn reached(&self) -> Reached {
         Reached {
@@ -177,7 +172,7 @@ impl Recovery {
         let one_more = match other {
             // If it says that this drive is alone, its last record was answered.
             Some(other) if other.control == seen.control => {
-                !other.is_alone() && (other.other.is_none() || control == 1)
+                !is_alone(other.lacking) && (other.other.is_none() || control == 1)
             }
             // The youngest control block is lost: where the next one would lie, there is this one.
             Some(other) => other.control + 1 == seen.control,
@@ -185,7 +180,7 @@ impl Recovery {
         };
         if seen.control > control {
             let on_its_way = seen.control == control + 1 && seen.next <= next;
-            return on_its_way && is_told.is_some_and(|other| !other.is_alone());
+            return on_its_way && is_told.is_some_and(|other| !is_alone(other.lacking));
         }
         seen.control < control || seen.next <= next + u64::from(one_more)
     }

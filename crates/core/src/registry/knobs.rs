@@ -289,7 +289,7 @@ impl Knob {
 }
 
 /// A knob's value as given or as in effect.
-#[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum KnobValue {
     /// Yes or no.

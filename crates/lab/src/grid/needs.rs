@@ -21,15 +21,10 @@ use crate::workload;
 /// The first one without effect, with what it needs.
 pub(super) fn check(points: &[Point]) -> Result<(), ConfigError> {
     for need in Need::ALL {
-        let with = |point: &&Point| point.scenario.provides(need);
-        let has = |point: &Point, part: &PartConfig| {
-            let mut parts = point.scenario.parts.iter();
-            parts.any(|(_, other)| other == part)
-        };
+        let with = |point: &Point| point.scenario.provides(need);
         for point in points.iter().filter(|point| !with(point)) {
             for (part, error) in point.scenario.parts.needing(need) {
-                let mut met = points.iter().filter(with);
-                if !met.any(|point| has(point, part)) {
+                if !is_met(points, with, part) {
                     return Err(error);
                 }
             }
@@ -38,14 +33,23 @@ pub(super) fn check(points: &[Point]) -> Result<(), ConfigError> {
     check_merging(points)
 }
 
+/// Whether one of these runs that has a part is such.
+fn is_met(points: &[Point], is_such: impl Fn(&Point) -> bool, part: &PartConfig) -> bool {
+    let has = |point: &Point| {
+        let mut parts = point.scenario.parts.iter();
+        parts.any(|(_, other)| other == part)
+    };
+    points.iter().any(|point| is_such(point) && has(point))
+}
+
 /// Checks that of each part that merges one run at least has two I/Os at a time.
 fn check_merging(points: &[Point]) -> Result<(), ConfigError> {
-    let merging = |point: &Point| point.scenario.parts.of::<Merging>().clone();
+    let with = |point: &Point| !has_one_at_a_time(&point.scenario);
     let key = Merging::CARD.key;
-    for point in points.iter().filter(|point| point.scenario.parts.has(key)) {
-        let part = merging(point);
-        let mut same = points.iter().filter(|other| merging(other) == part);
-        if same.all(|other| has_one_at_a_time(&other.scenario)) {
+    let merging = points.iter().filter(|point| point.scenario.parts.has(key));
+    for point in merging.filter(|point| !with(point)) {
+        let part = point.scenario.parts.of::<Merging>();
+        if !is_met(points, with, part) {
             let allowed = "none with depth = 1: where one request comes at a time, none waits that it could join";
             return Err(ConfigError::value(key, &part.to_string(), allowed));
         }

@@ -52,7 +52,7 @@ impl<L: Layout> FixedCopies<L> {
                 continue;
             }
             let is_forced = self.must_force(chunk);
-            self.delayed_done(chunk, first.copy(), done, out);
+            self.delayed_done(CopyOf::new(chunk, first.copy()), is_forced, done, out);
             self.heal_flawed(chunk, out);
             match done {
                 true if is_forced => self.note_forced(chunk, 1 << first.copy()),
@@ -67,14 +67,6 @@ impl<L: Layout> FixedCopies<L> {
     /// back when a client has read of the cached one.
     fn must_force(&self, chunk: Chunk) -> bool {
         self.caches.is_some() && self.state(chunk).candidates != 0
-    }
-
-    /// Of these copies of a chunk, which were written in spare time, those that are in caches.
-    fn cached_by(&self, chunk: Chunk, copies: Copies) -> Copies {
-        match self.must_force(chunk) {
-            true => 0,
-            false => self.cached_of(copies),
-        }
     }
 
     /// A copy of some chunks could not be written, and perhaps cannot be read any more: after a power
@@ -92,11 +84,12 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    fn delayed_done(&mut self, chunk: Chunk, copy: u8, done: bool, out: &mut Plan) {
+    fn delayed_done(&mut self, of: CopyOf, is_forced: bool, done: bool, out: &mut Plan) {
+        let (chunk, copy) = (of.chunk(), of.copy());
         let bit = 1 << copy;
         let before = self.state(chunk);
         let spoiled = before.spoiled & bit != 0;
-        let cached = self.cached_by(chunk, bit);
+        let cached = self.cached_of(if is_forced { 0 } else { bit });
         let left = self.left(chunk, self.all);
         // A read under way may bring what the current copy has: then no other one may be taken.
         let is_of_use = done && !spoiled;
@@ -140,7 +133,7 @@ impl<L: Layout> FixedCopies<L> {
         // A copy that could not be written stays stale, unless it is the candidate that was taken.
         if spoiled && !state.writing {
             match waits && self.state(chunk).stale(bit) != 0 {
-                true => self.propagate(CopyOf::new(chunk, copy), 1, out),
+                true => self.propagate(of, 1, out),
                 false => self.delay(chunk, bit, out),
             }
         }

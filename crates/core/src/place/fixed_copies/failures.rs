@@ -2,7 +2,7 @@
 
 use super::{
     Apart, Chunk, Copies, CopyOf, FixedCopies, Layout, Part, Piece, Reading, Underway, Writing,
-    lowest, members,
+    members,
 };
 use crate::io::{DriveDone, Tag};
 use crate::op::{Failure, Op, Status};
@@ -156,19 +156,17 @@ impl<L: Layout> FixedCopies<L> {
             return None;
         };
         let chunk = ended.first.chunk();
-        let coming = lowest(self.coming(chunk) & !reading.tried);
-        if coming == 0 || self.is_read(chunk) {
+        let copy = members(self.coming(chunk) & !reading.tried).next()?;
+        if self.is_read(chunk) {
             return None;
         }
-        let piece = self.piece(ended, done, coming);
+        let piece = self.piece(ended, done, 1 << copy);
         let waits = true;
         let part = Part::Read(Reading { waits, ..reading });
-        let step = self.alternatives(&piece, Op::Read, part, out);
-        let Step::Io(read) = &out.steps[step.0 as usize] else {
-            unreachable!("a read is an I/O")
-        };
-        let gate = out.gate(Tag(READ_LATER + read.tag.0));
+        let read = self.planned(&piece, copy, Op::Read, part);
         self.waiting += 1;
+        let step = out.io(read);
+        let gate = out.gate(Tag(READ_LATER + read.tag.0));
         out.after(gate, step);
         Some(step)
     }

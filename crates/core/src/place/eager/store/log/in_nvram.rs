@@ -20,14 +20,15 @@ pub(super) fn recover(
     region: Region,
     survivors: &dyn Survivors,
 ) -> Result<(Map, LogStore), VolumeError> {
-    let lacking = begin(geometry, survivors)?.lacking();
+    let mut recovery = begin(geometry, survivors)?;
+    let lacking = recovery.lacking();
     let all: Vec<DriveId> = log_drives(geometry).collect();
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by_key(|index| lacking[*index]);
     let mut is_damaged: Lacking = [false; 2];
     let mut failure = None;
     for index in order {
-        match read_log(geometry, region, all[index], survivors) {
+        match read_log(recovery, region, all[index], survivors) {
             Ok(found) => {
                 let behind = |other| lacking[other] || is_damaged[other] || found.has_more;
                 let behind = (0..all.len()).map(|other| other != index && behind(other));
@@ -36,6 +37,7 @@ pub(super) fn recover(
             Err(error) => {
                 is_damaged[index] = true;
                 failure = failure.or(Some(error));
+                recovery = begin(geometry, survivors)?;
             }
         }
     }
@@ -92,13 +94,12 @@ fn begin(geometry: &Geometry, survivors: &dyn Survivors) -> Result<Recovery, Vol
 
 /// Recovery from one drive's log.
 fn read_log(
-    geometry: &Geometry,
+    mut recovery: Recovery,
     region: Region,
     drive: DriveId,
     survivors: &dyn Survivors,
 ) -> Result<Recovered, VolumeError> {
     let place = format!("map log of drive {}", drive.0);
-    let mut recovery = begin(geometry, survivors)?;
     region.check_log("map log by NVRAM", recovery.region())?;
     let mut bytes = Vec::new();
     while let Some((offset, len)) = recovery.next_read() {
