@@ -70,12 +70,12 @@ unit: rust
 	$(LINTED) $(CARGO) test --workspace --lib --locked -q
 	$(LINTED) $(CARGO) test --workspace --test it tidy:: --locked -q
 
-# Compiling keeps both cores busy whatever is fetched meanwhile; what tests wait for leaves a core free now and then.
+# Compiling keeps both cores busy whatever is fetched meanwhile; what tests wait for leaves a core free now and then, and a browser
+# keeps half of the cores idle.
 test: ## Everything that CI runs
 	$(MAKE) --no-print-directory -j3 fmt linted fetched
-	$(MAKE) --no-print-directory -j2 plain tested
-	$(MAKE) --no-print-directory web
-	$(MAKE) --no-print-directory python
+	$(MAKE) --no-print-directory -j2 plain tested $(VENV)/installed
+	$(MAKE) --no-print-directory -j2 web python
 	$(LINTED) $(MAKE) --no-print-directory examples PROFILE=dev DEMO=target/debug/nearslot
 
 tested: rust

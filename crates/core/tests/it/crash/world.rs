@@ -95,6 +95,8 @@ pub(crate) struct World {
     moving: BTreeMap<(usize, u64), u64>,
     /// The version that reached a drive last: what a buffer holds.
     landed: Vec<u64>,
+    /// By block: what was read last for a copy of which the power left no buffer.
+    read_again: BTreeMap<u64, u64>,
     /// Of copies at fixed places; none of others.
     fixed: Option<Fixed>,
     pending: Pending,
@@ -197,6 +199,7 @@ impl World {
             buffered: Buffered::default(),
             moving: BTreeMap::new(),
             landed: vec![0; blocks],
+            read_again: BTreeMap::new(),
             pending: Pending::new(),
             reads: BTreeSet::new(),
             rest: BTreeMap::new(),
@@ -434,8 +437,7 @@ impl World {
                     }
                     // For a copy of which the power left no buffer, or to be moved.
                     None => {
-                        let landed = &mut self.landed[*block as usize];
-                        *landed = (*version).max(*landed);
+                        self.read_again.insert(*block, *version);
                         self.moving.insert((drive, *block), *version);
                     }
                 }
@@ -491,8 +493,7 @@ impl World {
         };
         for index in 0..len.0 {
             let block = self.block(&data, index);
-            let held = self.landed[block as usize];
-            self.rest.insert((request, block), held);
+            self.rest.insert((request, block), self.held(block));
         }
     }
 
@@ -522,6 +523,16 @@ impl World {
             self.found = is_done.then_some(found);
         }
         self.rest.retain(|(of, _), _| *of != request);
+    }
+
+    /// What memory has of a block. Versions of which any will do after a power cut are not told apart
+    /// by their numbers: until a client has written the block, it is what was read last.
+    fn held(&self, block: u64) -> u64 {
+        let read = self.read_again.get(&block).copied().unwrap_or(NOTHING);
+        match self.landed[block as usize] {
+            NOTHING => read,
+            landed => landed.max(read),
+        }
     }
 
     fn is_gone(&self, drive: usize) -> bool {
@@ -559,6 +570,7 @@ impl World {
             }
             if version == NOTHING {
                 self.landed[block as usize] = NOTHING;
+                self.read_again.remove(&block);
             }
         }
     }
@@ -597,7 +609,7 @@ impl World {
     fn client(&self, request: Option<RequestId>, data: &Data, index: u64) -> Sector {
         let block = self.block(data, index);
         let version = match request {
-            None => self.landed[block as usize],
+            None => self.held(block),
             Some(request) => {
                 let pending = self.pending.get(&request.0);
                 let own = pending.filter(|(_, blocks)| blocks.contains(&block));
