@@ -12,7 +12,8 @@ pub enum Op {
     Read,
     /// Store blocks.
     Write,
-    /// Make everything acknowledged so far safe against power loss. Has no extent.
+    /// Make everything acknowledged so far safe against power loss: of these blocks at least, of all if
+    /// none are named.
     Flush,
     /// The blocks are no longer needed.
     Discard,

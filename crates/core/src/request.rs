@@ -30,8 +30,9 @@ pub struct Request {
     pub stream: StreamId,
     /// What to do.
     pub op: Op,
-    /// Where; empty for a flush. Of a range write where it may land, for those who go by addresses;
-    /// in the answer where it has landed.
+    /// Where. Of a flush, the blocks that it covers at least; empty if these are all of the volume. Of
+    /// a range write where it may land, for those who go by addresses; in the answer where it has
+    /// landed.
     pub extent: Extent,
     /// When it came.
     pub arrived: Instant,

@@ -17,7 +17,7 @@ use crate::op::Op;
 use crate::plan::{Plan, PlannedIo, Target};
 use crate::registry::{ConfigError, Knob, Knobs, Spec, VolumeEnv};
 use crate::request::Request;
-use crate::units::{Blocks, Instant, Pba};
+use crate::units::{Blocks, Extent, Instant, Pba};
 
 struct Stripe {
     striping: Striping,
@@ -65,7 +65,7 @@ pub(super) fn plan(
     out: &mut Plan,
 ) {
     match request.op {
-        Op::Flush => flush(striping.columns as u16, out),
+        Op::Flush => flush(striping, &request.extent, out),
         Op::Discard if !discards => {}
         op => {
             for piece in striping.pieces(&request.extent) {
@@ -78,11 +78,11 @@ pub(super) fn plan(
     }
 }
 
-/// A flush of every drive.
-pub(super) fn flush(drives: u16, out: &mut Plan) {
-    for drive in 0..drives {
-        let target = Target::At(Pba(0));
-        out.io(PlannedIo::new(DriveId(drive), Op::Flush, target, Blocks(0)));
+/// A flush of the drives that have what it covers.
+fn flush(striping: &Striping, covered: &Extent, out: &mut Plan) {
+    for column in striping.columns_of(covered) {
+        let (drive, target) = (DriveId(column as u16), Target::At(Pba(0)));
+        out.io(PlannedIo::new(drive, Op::Flush, target, Blocks(0)));
     }
 }
 

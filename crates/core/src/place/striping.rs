@@ -101,6 +101,20 @@ impl Striping {
         (unit % self.columns, row * self.unit + block % self.unit)
     }
 
+    /// The columns that have some of these blocks, each once; all if no blocks are named.
+    pub(super) fn columns_of(&self, extent: &Extent) -> impl Iterator<Item = u64> + use<> {
+        let columns = self.columns;
+        let (first, units) = match extent.len {
+            Blocks(0) => (0, columns),
+            len => {
+                let first = extent.start.0 / self.unit;
+                let last = (extent.start.0 + len.0 - 1) / self.unit;
+                (first, (last - first + 1).min(columns))
+            }
+        };
+        (first..first + units).map(move |unit| unit % columns)
+    }
+
     /// Which of the volume's blocks a piece holds.
     pub(super) fn data(&self, piece: &Piece) -> Data {
         let others = self.unit * (self.columns - 1);
@@ -173,6 +187,29 @@ mod tests {
             let blocks = extent.start.0..extent.end().0;
             let mut expected: Vec<_> = blocks.map(|block| striping.place(block)).collect();
             found.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(found, expected, "{striping:?} {extent:?}");
+        }
+    }
+
+    #[test]
+    fn a_column_is_flushed_once_if_it_has_some_of_the_blocks() {
+        let mut rng = Rng::stream(2, "striping");
+        for _ in 0..2_000 {
+            let striping = Striping {
+                columns: 1 + rng.below(5),
+                unit: 1 + rng.below(6),
+            };
+            let extent = Extent {
+                start: Lba(rng.below(100)),
+                len: Blocks(rng.below(60)),
+            };
+            let mut found: Vec<u64> = striping.columns_of(&extent).collect();
+            found.sort_unstable();
+            let mut expected: Vec<u64> = match extent.len.0 {
+                0 => (0..striping.columns).collect(),
+                _ => striping.pieces(&extent).map(|piece| piece.column).collect(),
+            };
             expected.sort_unstable();
             assert_eq!(found, expected, "{striping:?} {extent:?}");
         }

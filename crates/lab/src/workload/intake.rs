@@ -10,7 +10,7 @@ use std::sync::Arc;
 use nearslot_core::ids::StreamId;
 use nearslot_core::op::Op;
 use nearslot_core::request::{Freedom, Reply, Request};
-use nearslot_core::units::{Blocks, Extent, Instant, Lba};
+use nearslot_core::units::Instant;
 use nearslot_trace::{Flags, Record, TraceError, TraceOp, TraceReader};
 
 use super::layout::Layout;
@@ -168,7 +168,7 @@ impl Intake {
             return Ok(None);
         };
         let place = match op {
-            Op::Flush => Some(NOWHERE),
+            Op::Flush => Some(self.layout.flushed(record)),
             _ => self.layout.place(record),
         };
         let Some(extent) = place else {
@@ -235,12 +235,6 @@ impl Intake {
     }
 }
 
-/// The extent of a flush.
-const NOWHERE: Extent = Extent {
-    start: Lba(0),
-    len: Blocks(0),
-};
-
 /// What the engine does for a traced operation; `None` for what it has no equal of.
 const fn operation(op: TraceOp) -> Option<Op> {
     match op {
@@ -254,6 +248,8 @@ const fn operation(op: TraceOp) -> Option<Op> {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use nearslot_core::units::Blocks;
+
     use super::*;
     use crate::survey::Survey;
     use crate::workload::fit::{Fit, Mode};
@@ -294,7 +290,7 @@ pub(super) mod tests {
         let plain = intake.next().unwrap().request;
         assert_eq!((plain.op, plain.fua), (Op::Write, false));
         let flush = intake.next().unwrap().request;
-        assert_eq!((flush.op, flush.extent), (Op::Flush, NOWHERE));
+        assert_eq!((flush.op, flush.extent.len), (Op::Flush, Blocks(0)));
         assert!(intake.next().is_none());
         assert!(intake.next().is_none());
         assert_eq!(

@@ -7,7 +7,7 @@
 //!   drive is done to them all together.
 //! - *own-drives*: the n-th volume has the n-th drive; block b of it is block b there. The
 //!   placement is [`OWN_DRIVES_PLACE`], so each drive has a queue and a scheduler of its own. Every
-//!   volume is fitted to its drive alone.
+//!   volume is fitted to its drive alone, and a flush of it goes to that drive.
 //!
 //! Which of them is never guessed. O(1) a request.
 
@@ -55,6 +55,8 @@ struct Part {
     before_bytes: u64,
     fit: Fit,
     after: Blocks,
+    /// Blocks from there on that a flush of the device covers; none if it covers all that there is.
+    flushed: Blocks,
 }
 
 /// Devices with requests: number, name, requests, first byte behind the highest.
@@ -203,6 +205,7 @@ impl Layout {
             })?;
             let part = Part {
                 after: Blocks(u64::from(number) * each.blocks().0),
+                flushed: each.blocks(),
                 ..Part::whole(fit)
             };
             self.add(volume, part, Some(number));
@@ -270,6 +273,19 @@ impl Layout {
         })
     }
 
+    /// The blocks that a flush covers: those of its device, if that has drives of its own; else none,
+    /// which stands for all.
+    #[inline]
+    pub fn flushed(&self, record: &Record) -> Extent {
+        let part = self.part(record);
+        let (start, len) = part.map_or_else(Default::default, |part| match part.flushed {
+            Blocks(0) => (0, Blocks(0)),
+            len => (part.after.0, len),
+        });
+        let start = Lba(start);
+        Extent { start, len }
+    }
+
     /// The blocks that a record touches; `None` if they are beyond the drive and stay so.
     #[inline]
     pub fn place(&self, record: &Record) -> Option<Extent> {
@@ -289,6 +305,7 @@ impl Part {
             before_bytes: 0,
             fit,
             after: Blocks(0),
+            flushed: Blocks(0),
         }
     }
 }
@@ -350,6 +367,13 @@ mod tests {
         records.iter().map(start).collect()
     }
 
+    /// What a flush of each record's device covers.
+    fn flushed(layout: &Layout) -> Vec<(u64, u64)> {
+        let records = trace().2;
+        let covered = records.iter().map(|record| layout.flushed(record));
+        covered.map(|of| (of.start.0, of.len.0)).collect()
+    }
+
     #[test]
     fn volumes_lie_one_behind_the_other_at_whole_mebibytes() {
         let layout = layout(Some(Volumes::Concat), Mode::None, 5 * 2048 / 2).unwrap();
@@ -363,6 +387,7 @@ mod tests {
             .map(|v| (v.device.as_str(), v.first_block, v.drive))
             .collect();
         assert_eq!(places, [("a", 0, None), ("c", second, None)]);
+        assert_eq!(flushed(&layout), [(0, 0); 3], "all that there is");
         assert_eq!(layout.fit(), "none");
     }
 
@@ -376,6 +401,7 @@ mod tests {
         let drives = layout.volumes().iter();
         let drives: Vec<_> = drives.map(|v| (v.drive, v.first_block)).collect();
         assert_eq!(drives, [(Some(0), 0), (Some(1), 0)]);
+        assert_eq!(flushed(&layout), [(0, 4096), (4096, 4096), (0, 4096)]);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Volumes on drives of their own, of any length: memory above them does with each what it does
-//! with that one alone, up to its last block.
+//! with that one alone, up to its last block, and a flush goes to its own drive.
 
 use std::fs::File;
 use std::path::Path;
@@ -57,6 +57,9 @@ impl Desk {
                 _ => (last + turn / 4 * 24 % 480, "W"),
             };
             row(number, device, lba, 8, if reads_only { "R" } else { op });
+            if !reads_only && number % 7 == 0 {
+                row(number, turn % 3, 0, 0, "F");
+            }
         }
         // All that came before has ended, and nothing follows.
         (0..3).for_each(|device| row(1_300 + device, device, blocks - 1, 1, "R"));
