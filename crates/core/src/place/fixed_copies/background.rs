@@ -119,7 +119,7 @@ impl<L: Layout> FixedCopies<L> {
         if !done {
             self.strike(chunk, bit);
         }
-        let again = spoiled && state.stale(left & bit) != 0;
+        let again = spoiled && state.stale(left & bit) != 0 && self.has_source(&state);
         let waits = (before.waiter).is_some_and(|key| self.waits_on(key, &state, again));
         if let Some(key) = before.waiter.filter(|_| !waits) {
             self.change(chunk, |state| state.waiter = None);
@@ -132,7 +132,7 @@ impl<L: Layout> FixedCopies<L> {
         self.read_now(chunk, out);
         // A copy that could not be written stays stale, unless it is the candidate that was taken.
         if spoiled && !state.writing {
-            match waits && self.state(chunk).stale(bit) != 0 {
+            match waits && self.is_due(of) {
                 true => self.propagate(of, 1, out),
                 false => self.delay(chunk, bit, out),
             }
@@ -175,7 +175,9 @@ impl<L: Layout> FixedCopies<L> {
         }
     }
 
-    /// Those of these copies that are stale are to be written in spare time.
+    /// Those of these copies that are stale are to be written in spare time. Where none may wait, they
+    /// are written at once, if there is something to be written: a copy that is being written may
+    /// be taken when that has ended, and all others are to be written then.
     pub(super) fn delay(&mut self, chunk: Chunk, copies: Copies, out: &mut Plan) {
         for copy in members(self.state(chunk).stale(copies)) {
             let of = CopyOf::new(chunk, copy);
@@ -186,7 +188,8 @@ impl<L: Layout> FixedCopies<L> {
             match self.delayed.delay(drive, of, self.turn(chunk)) {
                 Pushed::Queued => out.wake.push(drive),
                 Pushed::Already => {}
-                Pushed::Full => self.propagate(of, 1, out),
+                Pushed::Full if self.has_source(&self.state(chunk)) => self.propagate(of, 1, out),
+                Pushed::Full => {}
             }
         }
     }
@@ -194,8 +197,12 @@ impl<L: Layout> FixedCopies<L> {
     /// Whether a delayed copy still has to be written.
     pub(super) fn is_due(&self, of: CopyOf) -> bool {
         let state = self.state(of.chunk());
-        let has_source = !state.unbuffered || self.left(of.chunk(), state.current) != 0;
-        !state.writing && has_source && state.stale(1 << of.copy()) != 0
+        !state.writing && self.has_source(&state) && state.stale(1 << of.copy()) != 0
+    }
+
+    /// Whether the buffer has the newest data of a chunk, or a drive that is left.
+    pub(super) fn has_source(&self, state: &Unsettled) -> bool {
+        !state.unbuffered || self.left(state.chunk, state.current) != 0
     }
 
     /// Writes one copy of chunks whose data are in the same place.

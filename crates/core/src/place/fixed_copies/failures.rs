@@ -143,8 +143,8 @@ impl<L: Layout> FixedCopies<L> {
         state.current & !bit
     }
 
-    /// After a power cut the only copy that is left of a chunk may be one that will do as well, but
-    /// is being written: it is read when that has ended.
+    /// After a power cut the only copy of a chunk that may be read still may be one that will do as
+    /// well, but is being written: it is read when that has ended.
     fn read_later(
         &mut self,
         ended: &Underway,
@@ -156,10 +156,7 @@ impl<L: Layout> FixedCopies<L> {
             return None;
         };
         let chunk = ended.first.chunk();
-        let copy = members(self.coming(chunk) & !reading.tried).next()?;
-        if self.is_read(chunk) {
-            return None;
-        }
+        let copy = members(self.coming(chunk, reading.tried)).next()?;
         let piece = self.piece(ended, done, 1 << copy);
         let waits = true;
         let part = Part::Read(Reading { waits, ..reading });
@@ -172,11 +169,11 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// Copies of a chunk that will do after a power cut when they have been written, on drives that
-    /// are left, if no current copy is.
-    fn coming(&self, chunk: Chunk) -> Copies {
+    /// are left and beside those that were tried, if no current copy is there.
+    fn coming(&self, chunk: Chunk, tried: Copies) -> Copies {
         let state = self.state(chunk);
-        match self.left(chunk, state.current) {
-            0 => self.left(chunk, state.candidates & state.flying),
+        match self.left(chunk, state.current & !tried) {
+            0 => self.left(chunk, state.candidates & state.flying & !tried),
             _ => 0,
         }
     }
@@ -194,8 +191,8 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// A copy of a chunk was written, or could not be, or a read of it has ended: who waits to read
-    /// a copy does so if that is taken. It fails if another one is, as a write of the chunk has made
-    /// it current.
+    /// a copy does so if that is taken. It fails if another one is: a write of the chunk has made it
+    /// current, or a client has read of it.
     pub(super) fn read_now(&mut self, chunk: Chunk, out: &mut Plan) {
         if self.waiting == 0 {
             return;
@@ -217,6 +214,7 @@ impl<L: Layout> FixedCopies<L> {
             self.waiting -= 1;
             match is_taken {
                 true => out.open(gate),
+                false if reading.bad => out.refuse(gate, Failure::Medium),
                 false => out.refuse(gate, Failure::Gone),
             }
         }
@@ -253,7 +251,7 @@ impl<L: Layout> FixedCopies<L> {
         let bit = 1 << ended.first.copy();
         let elsewhere = |chunk| {
             let others = self.left(chunk, self.state(chunk).current & !bit);
-            let others = others | self.suspects(chunk) | self.coming(chunk);
+            let others = others | self.suspects(chunk) | self.coming(chunk, bit);
             others & !bit != 0 || self.is_buffered(chunk)
         };
         let mut chunks = ended.first.chunk().run(ended.chunks);

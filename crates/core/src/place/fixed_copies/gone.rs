@@ -92,11 +92,10 @@ impl<L: Layout> FixedCopies<L> {
         if state.writing {
             return self.left(chunk, self.all);
         }
-        let has_source = !state.unbuffered || self.left(chunk, state.current) != 0;
         let waits = |copy: &u8| self.delayed.waits(CopyOf::new(chunk, *copy));
         let waiting = members(self.all).filter(waits);
         let coming = waiting.fold(state.flying, |coming, copy| coming | 1 << copy);
-        let coming = if has_source { coming } else { 0 };
+        let coming = if self.has_source(state) { coming } else { 0 };
         self.left(chunk, state.current | coming)
     }
 

@@ -40,6 +40,8 @@ use crate::crash::knob;
 use crate::support::below::Below;
 
 const DEPTH: usize = 6;
+/// So much may end at one instant.
+const AT_ONCE: u32 = 10_000;
 /// The version of what was discarded.
 const NOTHING: u64 = 0;
 
@@ -86,6 +88,8 @@ pub(crate) struct World {
     /// By drive: the command under way with what it writes.
     running: Vec<Option<Running>>,
     now: Instant,
+    /// What has ended at this instant.
+    at_once: u32,
     rng: Rng,
     /// Of each block of the volume, the version that was answered last.
     answered: Vec<u64>,
@@ -194,6 +198,7 @@ impl World {
             drives,
             images,
             now: Instant::ZERO,
+            at_once: 0,
             rng: Rng::stream(9 ^ super::seed(), "crash"),
             answered: vec![0; blocks],
             buffered: Buffered::default(),
@@ -349,6 +354,8 @@ impl World {
         let due = |index: usize| Some((self.drives[index].next_event()?, index));
         let events = (0..self.drives.len()).filter_map(due);
         let (now, index) = events.min().unwrap();
+        self.at_once = if now == self.now { self.at_once + 1 } else { 0 };
+        assert!(self.at_once < AT_ONCE, "nothing else ends at {now:?}");
         self.now = now;
         let Some(mut done) = self.drives[index].advance(now) else {
             return;

@@ -125,6 +125,40 @@ fn a_read_waits_for_the_only_copy_that_is_left_while_it_is_written() {
     }
 }
 
+/// The same where a block of the first one is bad. If somebody else reads the first one meanwhile, and
+/// finds what is there, the second one is none: who waits for it is told of the bad block.
+#[test]
+fn a_read_of_a_bad_block_waits_for_the_copy_that_is_written() {
+    let failed = end(Op::Read, 0, 1, FAILED);
+    for other in [None, Some(Status::Done), Some(FAILED)] {
+        let mut copies = undecided(2);
+        let (read, again, write) = is_to_be_written(&mut copies, 1);
+        copies.ended(again.tag, &failed, &mut Plan::default());
+        let reads = other.map(|status| (copies.underway.insert(read), status));
+        let mut out = Plan::default();
+        copies.read_failed(&read, &failed, &mut out);
+        assert!(matches!(out.instead, Instead::Step(_)), "it waits");
+        let waits = out.ios().next().copied().expect("the second is read");
+        assert_eq!((waits.drive, out.edges.len()), (DriveId(1), 1));
+        copies.audit();
+
+        let (mut out, mut later) = (Plan::default(), Plan::default());
+        copies.skipped(Instant::ZERO, write.tag, DriveId(1), &Busy, &mut out);
+        if let Some((key, status)) = reads {
+            assert_eq!((out.open.len(), out.refused.len()), (0, 0), "{status:?}");
+            let ends = end(Op::Read, 0, 1, status);
+            copies.ended(Tag(key as u64), &ends, &mut later);
+            out = later;
+        }
+        let refused: Vec<Failure> = out.refused.iter().map(|(_, failure)| *failure).collect();
+        match other {
+            Some(Status::Done) => assert_eq!(refused, [Failure::Medium]),
+            _ => assert_eq!((out.open.len(), refused.len()), (1, 0), "{other:?}"),
+        }
+        copies.audit();
+    }
+}
+
 /// Two copies are being written from a candidate whose drive goes, and a read waits for the first of
 /// them: that one is taken, though the other one is written before.
 #[test]
@@ -199,6 +233,34 @@ fn what_was_written_from_a_candidate_is_one() {
     }
     let state = copies.state(Chunk(0));
     assert_eq!((state.current, state.safe), (0b100, 0b100));
+    copies.audit();
+}
+
+/// The drive of the first of two candidates goes while the second one is written from that, and a
+/// third copy was to be: where no copy may wait it is not tried again before the second one is taken,
+/// and it is written then.
+#[test]
+fn nothing_is_written_from_a_drive_that_is_gone_while_a_candidate_is_coming() {
+    let mut copies = undecided(3);
+    copies.delayed = Queues::new(3, 0);
+    let (_, again, second) = is_to_be_written(&mut copies, 1);
+    let (_, missed, third) = is_to_be_written(&mut copies, 2);
+    let done = end(Op::Read, 0, 1, Status::Done);
+    copies.ended(again.tag, &done, &mut Plan::default());
+    assert!(copies.gone.learn(DriveId(0), GONE));
+    copies.leave_out(DriveId(0), &mut Plan::default());
+
+    let failed = end(Op::Read, 0, 1, GONE);
+    let mut out = Plan::default();
+    copies.ended(missed.tag, &failed, &mut out);
+    copies.skipped(Instant::ZERO, third.tag, DriveId(2), &Busy, &mut out);
+    assert_eq!(out.ios().count(), 0, "nothing could be read");
+    copies.audit();
+
+    let done = end(Op::Write, 0, 1, Status::Done);
+    copies.ended(second.tag, &done, &mut out);
+    let drives: Vec<(Op, DriveId)> = out.ios().map(|io| (io.op, io.drive)).collect();
+    assert_eq!(drives, [(Op::Read, DriveId(1)), (Op::Write, DriveId(2))]);
     copies.audit();
 }
 
