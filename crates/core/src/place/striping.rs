@@ -161,18 +161,24 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
+    /// Any stripe, and some blocks of it.
+    fn drawn(rng: &mut Rng) -> (Striping, Extent) {
+        let striping = Striping {
+            columns: 1 + rng.below(5),
+            unit: 1 + rng.below(6),
+        };
+        let extent = Extent {
+            start: Lba(rng.below(100)),
+            len: Blocks(1 + rng.below(60)),
+        };
+        (striping, extent)
+    }
+
     #[test]
     fn pieces_hold_every_block_once_where_it_belongs() {
         let mut rng = Rng::stream(1, "striping");
         for _ in 0..2_000 {
-            let striping = Striping {
-                columns: 1 + rng.below(5),
-                unit: 1 + rng.below(6),
-            };
-            let extent = Extent {
-                start: Lba(rng.below(100)),
-                len: Blocks(1 + rng.below(60)),
-            };
+            let (striping, extent) = drawn(&mut rng);
             let of_piece = |piece: Piece| {
                 let data = striping.data(&piece);
                 (0..piece.len.0).map(move |index| {
@@ -196,14 +202,9 @@ mod tests {
     fn a_column_is_flushed_once_if_it_has_some_of_the_blocks() {
         let mut rng = Rng::stream(2, "striping");
         for _ in 0..2_000 {
-            let striping = Striping {
-                columns: 1 + rng.below(5),
-                unit: 1 + rng.below(6),
-            };
-            let extent = Extent {
-                start: Lba(rng.below(100)),
-                len: Blocks(rng.below(60)),
-            };
+            let (striping, drawn) = drawn(&mut rng);
+            let len = Blocks(if rng.chance(0.1) { 0 } else { drawn.len.0 });
+            let extent = Extent { len, ..drawn };
             let mut found: Vec<u64> = striping.columns_of(&extent).collect();
             found.sort_unstable();
             let mut expected: Vec<u64> = match extent.len.0 {
