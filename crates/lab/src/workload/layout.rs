@@ -278,11 +278,8 @@ impl Layout {
     #[inline]
     pub fn flushed(&self, record: &Record) -> Extent {
         let part = self.part(record);
-        let (start, len) = part.map_or_else(Default::default, |part| match part.flushed {
-            Blocks(0) => (0, Blocks(0)),
-            len => (part.after.0, len),
-        });
-        let start = Lba(start);
+        let (after, len) = part.map_or_else(Default::default, |part| (part.after, part.flushed));
+        let start = Lba(after.0);
         Extent { start, len }
     }
 

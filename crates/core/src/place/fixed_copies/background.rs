@@ -202,7 +202,7 @@ impl<L: Layout> FixedCopies<L> {
 
     /// Whether the buffer has the newest data of a chunk, or a drive that is left.
     pub(super) fn has_source(&self, state: &Unsettled) -> bool {
-        !state.unbuffered || self.left(state.chunk, state.current) != 0
+        !state.unbuffered || !self.is_lost(state)
     }
 
     /// Writes one copy of chunks whose data are in the same place.
