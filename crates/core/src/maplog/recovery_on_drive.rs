@@ -152,12 +152,14 @@ impl Recovery {
 
     /// Whether this log, which is sound, has all that was answered by another drive's, which is
     /// not: of that one its way back, as far as that came, and a look at its region. A drive of
-    /// which nothing can be seen has no say.
+    /// which nothing can be seen has no say. `index`: which of the two drives this one is.
     ///
     /// Records go to both drives, and one is answered when both have it. One that the other drive
     /// lacks is answered only if a control block says that this drive is alone. So a drive that has
-    /// one record more, and no such control block, has one that was not answered.
-    pub fn covers(&self, other: Option<&Recovery>, survey: &Survey) -> bool {
+    /// one record more, and no such control block, has one that was not answered. Of records that
+    /// follow a control block by which the other drive lacks something, this one has all that were
+    /// answered: the other one may have got some on its way back.
+    pub fn covers(&self, index: usize, other: Option<&Recovery>, survey: &Survey) -> bool {
         let Reached { control, next } = self.reached();
         let near = other.map_or(control, |other| other.control);
         let surveyed = survey.reached(near);
@@ -181,6 +183,9 @@ impl Recovery {
         if seen.control > control {
             let on_its_way = seen.control == control + 1 && seen.next <= next;
             return on_its_way && is_told.is_some_and(|other| !is_alone(other.lacking));
+        }
+        if seen.control == control && self.lacking[1 - index] && !self.lacking[index] {
+            return true;
         }
         seen.control < control || seen.next <= next + u64::from(one_more)
     }

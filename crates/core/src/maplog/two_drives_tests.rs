@@ -33,10 +33,10 @@ fn the_log_that_came_further_is_known() {
         region[block * BLOCK + 9] ^= 1;
         let damaged = begin(&geometry, &region).unwrap();
         let looked_at = survey(&geometry, &region);
-        assert_eq!(older.covers(Some(&damaged), &looked_at), lacks_youngest);
-        assert!(!older.covers(None, &looked_at), "it may be alone");
-        assert!(newer.covers(Some(&older), &survey(&geometry, &old)));
-        assert!(newer.covers(None, &survey(&geometry, &old)));
+        assert_eq!(older.covers(1, Some(&damaged), &looked_at), lacks_youngest);
+        assert!(!older.covers(1, None, &looked_at), "it may be alone");
+        assert!(newer.covers(1, Some(&older), &survey(&geometry, &old)));
+        assert!(newer.covers(1, None, &survey(&geometry, &old)));
     }
 }
 
@@ -190,7 +190,7 @@ fn who_is_alone_says_so_before_anything_is_answered() {
         let (block, _) = records.iter().rfind(|(_, of)| of.sequence < known).unwrap();
         region[block * BLOCK + 9] ^= 1;
         let way = begin(&geometry, &region).unwrap();
-        older.covers(Some(&way), &survey(&geometry, &region))
+        older.covers(1, Some(&way), &survey(&geometry, &region))
     };
     assert!(covers(&world.world.region), "it is not answered");
     world.world.log.tell_lacking([false, true]);
@@ -218,15 +218,16 @@ fn what_was_answered_to_a_drive_that_is_alone_is_not_lost_for_the_other() {
     let known = world.records_known();
     let records = world.world.records();
     let (middle, _) = records.iter().rfind(|(_, of)| of.sequence < known).unwrap();
-    let covers = |log: &[u8], other: &[u8], damaged: &[usize]| {
+    let covers_as = |index: usize, log: &[u8], other: &[u8], damaged: &[usize]| {
         let mut other = other.to_vec();
         for at in damaged.iter().chain([&(middle * BLOCK)]) {
             other[at + 25] ^= 1;
         }
         let way = begin(&geometry, &other).unwrap();
         let log = read(&geometry, log).unwrap();
-        log.covers(Some(&way), &survey(&geometry, &other))
+        log.covers(index, Some(&way), &survey(&geometry, &other))
     };
+    let covers = |log: &[u8], other: &[u8], damaged: &[usize]| covers_as(1, log, other, damaged);
     let next = |world: &mut DriveWorld| {
         let write = world.world.begin_write().unwrap();
         world.world.land(&write);
@@ -254,6 +255,9 @@ fn what_was_answered_to_a_drive_that_is_alone_is_not_lost_for_the_other() {
     assert!(!covers(&has_last, answered, &[more.0]));
     // It has that control block by now, and not yet that record.
     assert!(!covers(&alone, answered, &[]));
+    // If it is the one that is alone, the record was not answered: the other one got it on its way
+    // back.
+    assert!(covers_as(0, &alone, answered, &[]));
     assert!(covers(answered, answered, &[]));
 }
 

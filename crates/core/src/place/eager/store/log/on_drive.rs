@@ -165,7 +165,7 @@ fn furthest(mut all: Vec<Found>) -> Result<(DriveId, Recovery, Vec<Found>), Volu
         let Err(remains) = &other.log else {
             continue;
         };
-        if !remains.damage.is_mark() && !log.covers(remains.way.as_ref(), &remains.survey) {
+        if !remains.damage.is_mark() && !log.covers(best, remains.way.as_ref(), &remains.survey) {
             let (other, taken) = (other.drive.0, drive.0);
             let what = format!(
                 "map log of drive {other}, beside which that of drive {taken} may lack something,"

@@ -223,6 +223,11 @@ impl World {
         };
         if self.left.gone != Some(on) {
             land(&mut self.left, &write, blocks);
+            // The block that failed cannot be read.
+            if blocks < all && self.rng.chance(0.5) {
+                let failed = write.at + blocks * BLOCK;
+                self.left.images[on][failed..][..BLOCK].fill(0);
+            }
         }
         self.failed[on] = match failure {
             None => 0,
@@ -316,6 +321,14 @@ impl World {
         is_whole
     }
 
+    /// The map is lost, and no drive is: what was answered can still be read.
+    fn look_at_what_was_given_up(&mut self) {
+        let left = self.cut();
+        if left.gone.is_none() {
+            self.recover(&left).expect("all that was made is there");
+        }
+    }
+
     /// The run goes on from what is found.
     fn go_on(&mut self) {
         let left = self.cut();
@@ -372,6 +385,8 @@ struct Tally {
     /// How often one was whole again while the other one was gone, and while it was there.
     whole_again: u64,
     both_again: u64,
+    /// How often the map was lost while both drives were there.
+    lost: u64,
 }
 
 fn suffer(home: Home) -> Tally {
@@ -396,6 +411,8 @@ fn suffer(home: Home) -> Tally {
                 _ => world.end(),
             }
             if world.is_lost {
+                tally.lost += u64::from(world.left.gone.is_none());
+                world.look_at_what_was_given_up();
                 break;
             }
             let is_whole = world.look();
@@ -417,6 +434,7 @@ fn the_power_may_go_whatever_drives_do() {
     assert!(tally.lives > SEEDS, "{tally:?}");
     assert!(tally.not_whole > SEEDS, "{tally:?}");
     assert!(tally.whole_again > SEEDS / 8, "{tally:?}");
+    assert!(tally.lost > SEEDS / 20, "{tally:?}");
 }
 
 /// What was given up in one life is written again in the next one, and what the power cut left on
