@@ -292,6 +292,17 @@ pub struct Owed {
     pub sorts: bool,
 }
 
+/// What a write buffer has: work that the stack owes its drives. In pages, as it keeps count of these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Buffered {
+    /// Pages of which something is there.
+    pub pages: u64,
+    /// How many it has room for.
+    pub room: u64,
+    /// Pages that writes have brought so far.
+    pub came: u64,
+}
+
 /// Credits for bursts that a drive has, by which it is faster than it can be for ever.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Credits {

@@ -129,13 +129,16 @@ pub struct Edge {
     pub at: Blocks,
 }
 
-/// What happens in place of an I/O that has failed; or of what an I/O was done for, if that is to be
-/// done anew.
+/// What happens in place of an I/O that has failed, or of a read that was done and brought what is of
+/// no use any more; or of what an I/O was done for, if that is to be done anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Instead {
     /// Nothing: its request fails, and what waits for it is skipped.
     #[default]
     Nothing,
+    /// Nothing, as a read that was done is of no use and nothing else has what it was to bring: its
+    /// request fails for that, and what waits for it is skipped.
+    Failed(Failure),
     /// This step: what waits for the I/O, its request among them, waits for the step.
     Step(StepIndex),
     /// Nothing has to: what waits for the I/O goes on as if it were done. So with a write of one of

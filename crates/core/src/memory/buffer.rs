@@ -29,6 +29,7 @@ use super::writers::Writers;
 use crate::contract::{Destage, Written};
 use crate::directory::Directory;
 use crate::ids::Unit;
+use crate::io::Buffered;
 use crate::maplog::BufferTable;
 use crate::maplog::buffered::{Index, Kept};
 use crate::op::{Failure, Op, Status};
@@ -193,6 +194,15 @@ impl Buffer {
 
     pub(super) fn read_time(&self) -> Duration {
         self.parts.read_time
+    }
+
+    /// What there is, of what has come.
+    pub(super) fn buffered(&self) -> Buffered {
+        Buffered {
+            pages: self.taken,
+            room: self.parts.pages,
+            came: self.counts.written,
+        }
     }
 
     /// Pages that are taken.

@@ -49,6 +49,7 @@ use slab::Slab;
 
 use crate::contract::{Cache, Pattern, Prefetch};
 use crate::ids::{RequestId, Track, Unit};
+use crate::io::Buffered;
 use crate::measure::Measure;
 use crate::op::{Cost, Op, Status};
 use crate::pages::Writes;
@@ -462,6 +463,11 @@ impl Memory {
         if let Some(buffer) = &self.buffer {
             buffer.all_there(out);
         }
+    }
+
+    /// How much the write buffer has; nothing if there is none.
+    pub fn buffered(&self) -> Option<Buffered> {
+        self.buffer.as_ref().map(|buffer| buffer.buffered())
     }
 
     fn buffer_mut(&mut self) -> &mut Buffer {

@@ -47,7 +47,7 @@ use crate::contract::{
 };
 use crate::freemap::FreeMap;
 use crate::ids::{DriveId, IoId, StreamId};
-use crate::io::{Command, Data, DriveDone, Origin, RecoveryRead, StepNumber, Tag};
+use crate::io::{Buffered, Command, Data, DriveDone, Origin, RecoveryRead, StepNumber, Tag};
 use crate::measure::Measure;
 use crate::memory::{Memory, Move, Order};
 use crate::offer::{Offer, OfferId, Offers, Refused};
@@ -624,6 +624,11 @@ impl Stack {
         if let Some(memory) = &self.memory {
             memory.in_buffer(out);
         }
+    }
+
+    /// How much the write buffer has; nothing if there is none.
+    pub fn buffered(&self) -> Option<Buffered> {
+        self.memory.as_ref()?.buffered()
     }
 
     /// Whether a drive has said that it is gone.

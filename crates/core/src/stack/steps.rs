@@ -249,18 +249,25 @@ impl Stack {
         self.accept(now, request, &plan);
         self.repeat(io.carries, &plan);
         assert!(
-            !done.status.is_done() || matches!(plan.instead, Instead::Nothing | Instead::Anew),
-            "nothing stands in for what was done"
+            !done.status.is_done()
+                || done.op == Op::Read
+                || matches!(plan.instead, Instead::Nothing | Instead::Anew),
+            "nothing stands in for what was written"
         );
         let status = match plan.instead {
             Instead::Nothing => done.status,
+            Instead::Failed(failure) => Status::Failed(failure),
             Instead::Step(_) | Instead::Tolerated | Instead::Buffered | Instead::Anew => {
                 Status::Done
             }
         };
         match plan.instead {
             Instead::Step(index) => self.graph.hand_over(edges, self.names[index.0 as usize]),
-            Instead::Nothing | Instead::Tolerated | Instead::Buffered | Instead::Anew => {
+            Instead::Nothing
+            | Instead::Failed(_)
+            | Instead::Tolerated
+            | Instead::Buffered
+            | Instead::Anew => {
                 match plan.instead {
                     Instead::Buffered => self.recall(request, &io, done),
                     Instead::Anew => self.release(&edges),
@@ -271,7 +278,7 @@ impl Stack {
                 let failure = match plan.instead {
                     // What waits for it never starts, whether it was done or not. Nobody is told.
                     Instead::Anew => Some(done.status.failure().unwrap_or(Failure::Medium)),
-                    Instead::Nothing => done.status.failure(),
+                    Instead::Nothing | Instead::Failed(_) => status.failure(),
                     _ => None,
                 };
                 self.ended.push_back(Ended {

@@ -32,6 +32,7 @@ impl Part {
         self.with(Reading {
             tried: reading.tried | copy,
             bad: reading.bad | is_bad,
+            in_vain: false,
             ..reading
         })
     }

@@ -96,13 +96,45 @@ impl<L: Layout> FixedCopies<L> {
             }
             Part::Read(_) if ended.chunks > 1 => self.read_apart(ended, done, out),
             Part::ReadAgain(..) if !single => self.read_blocks(ended, done, part, out),
-            _ => {
-                let instead = self.read_later(ended, done, part, out);
-                let instead = instead.or_else(|| self.read_suspects(ended, done, part, out));
-                instead.or_else(|| self.read_blocks(ended, done, part, out))
-            }
+            _ => self.read_elsewhere(ended, done, part, out),
         };
         out.instead = instead.map_or(Instead::Nothing, Instead::Step);
+    }
+
+    /// Reads a chunk of which no current copy can be read from what may have the same.
+    fn read_elsewhere(
+        &mut self,
+        ended: &Underway,
+        done: &DriveDone,
+        part: Part,
+        out: &mut Plan,
+    ) -> Option<StepIndex> {
+        let instead = self.read_later(ended, done, part, out);
+        let instead = instead.or_else(|| self.read_suspects(ended, done, part, out));
+        instead.or_else(|| self.read_blocks(ended, done, part, out))
+    }
+
+    /// A copy was read that was not the one to be read any more: one is that is current.
+    pub(super) fn read_in_vain(&mut self, ended: &Underway, done: &DriveDone, out: &mut Plan) {
+        let reading = Reading {
+            in_vain: false,
+            ..ended.part.reading()
+        };
+        let (chunk, part) = (ended.first.chunk(), Part::Read(reading));
+        let others = self.left(chunk, self.state(chunk).current & !reading.tried);
+        out.instead = if others != 0 {
+            let piece = self.piece(ended, done, others);
+            Instead::Step(self.alternatives(&piece, Op::Read, part, out))
+        } else if !reading.single && self.is_buffered(chunk) {
+            Instead::Buffered
+        } else {
+            let why = match reading.bad {
+                true => Failure::Medium,
+                false => Failure::Gone,
+            };
+            let instead = self.read_elsewhere(ended, done, part, out);
+            instead.map_or(Instead::Failed(why), Instead::Step)
+        };
     }
 
     /// A copy of a chunk could not be read, and perhaps has a bad block. The others that are
@@ -191,8 +223,9 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// A copy of a chunk was written, or could not be, or a read of it has ended: who waits to read
-    /// a copy does so if that is taken. It fails if another one is: a write of the chunk has made it
-    /// current, or a client has read of it.
+    /// a copy does so if that is taken, or if another one is, as a write of the chunk has made it
+    /// current or a client has read of it. Then the read is in vain, and its end tells what is read
+    /// instead.
     pub(super) fn read_now(&mut self, chunk: Chunk, out: &mut Plan) {
         if self.waiting == 0 {
             return;
@@ -209,14 +242,9 @@ impl<L: Layout> FixedCopies<L> {
             if one.first.chunk() != chunk || !reading.waits || is_open && !is_taken {
                 continue;
             }
-            let gate = Tag(READ_LATER + key as u64);
-            reading.waits = false;
+            (reading.waits, reading.in_vain) = (false, !is_taken);
             self.waiting -= 1;
-            match is_taken {
-                true => out.open(gate),
-                false if reading.bad => out.refuse(gate, Failure::Medium),
-                false => out.refuse(gate, Failure::Gone),
-            }
+            out.open(Tag(READ_LATER + key as u64));
         }
     }
 

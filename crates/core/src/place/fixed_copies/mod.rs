@@ -152,6 +152,8 @@ struct Reading {
     single: bool,
     /// Whether it waits until a copy has been written.
     waits: bool,
+    /// Whether another copy was taken than the one that it waited for: what it brings is of no use.
+    in_vain: bool,
     /// Blocks of its chunk that a request writes, from the first to before the second: nobody needs
     /// what they held.
     written: (u64, u64),
@@ -512,6 +514,9 @@ impl<L: Layout> FixedCopies<L> {
 
     fn end(&mut self, ended: &Underway, done: &DriveDone, out: &mut Plan) {
         match ended.part {
+            Part::Read(Reading { in_vain: true, .. }) if done.status.is_done() => {
+                self.read_in_vain(ended, done, out);
+            }
             Part::Read(_) if done.status.is_done() => self.was_read(ended),
             // What it brings is seen by nobody: another candidate may still be taken.
             Part::ReadAgain(..) if done.status.is_done() => {}
@@ -612,9 +617,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
         self.doubt_held();
         let never = self.take_underway(tag);
         match never.part {
-            // Another copy was taken than the one that it waited for.
-            Part::Read(_) => {}
-            Part::ReadAgain(..) => panic!("{never:?} waits for nothing"),
+            Part::Read(_) | Part::ReadAgain(..) => panic!("no gate is refused to {never:?}"),
             Part::Foreground(key) => self.foreground_ended(key, out),
             Part::Delayed(apart) => {
                 self.delayed_ended(&never, false, apart == Apart::Tried, out);

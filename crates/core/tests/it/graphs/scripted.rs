@@ -349,6 +349,53 @@ fn of_alternatives_that_never_start_each_is_told() {
     assert_eq!(stage.started.len(), 1, "the read alone");
 }
 
+/// A read is done, and brings what is of no use any more: another one is in its place, or its request
+/// fails, and what waits for it never starts.
+#[test]
+fn a_read_in_vain_is_done_elsewhere_or_fails() {
+    let plan: fn(&Request, &mut Plan) = |_, out| {
+        let read = out.io(PlannedIo {
+            data: Some(Data::from(Lba(0))),
+            ..io(0, Op::Read, Tag(1))
+        });
+        let write = out.io(io(1, Op::Write, Tag(2)));
+        out.carry(read, write);
+    };
+    for elsewhere in [true, false] {
+        let mut stage = Stage::new(
+            plan,
+            match elsewhere {
+                true => |tag, _, out| {
+                    if tag == Tag(1) {
+                        let other = io(2, Op::Read, Tag(3));
+                        out.instead = Instead::Step(out.io(other));
+                    }
+                },
+                false => |_, _, out| out.instead = Instead::Failed(Failure::Gone),
+            },
+        );
+        stage.submit(1, Op::Write, false);
+        stage.ends(0, Status::Done);
+        let gone = Status::Failed(Failure::Gone);
+        if !elsewhere {
+            assert_eq!(stage.replies, [(1, gone)]);
+            assert_eq!(stage.skipped(), [Told::Skipped(Tag(2))]);
+            assert_eq!(stage.started.len(), 1, "the read alone");
+            continue;
+        }
+        assert_eq!(stage.started.len(), 2, "two reads");
+        stage.ends(2, Status::Done);
+        let read = stage.started[1].2.step;
+        assert_eq!(
+            stage.started[2].2.carries,
+            Some(read),
+            "what that one brought"
+        );
+        stage.ends(1, Status::Done);
+        assert_eq!(stage.replies, [(1, Status::Done)]);
+    }
+}
+
 /// A write waits for two reads, of which one fails and is done anew: the write never starts, told
 /// when the other read has ended, and its request waits for what is done in its place. Of
 /// alternatives the request waits for one.

@@ -126,7 +126,8 @@ fn a_read_waits_for_the_only_copy_that_is_left_while_it_is_written() {
 }
 
 /// The same where a block of the first one is bad. If somebody else reads the first one meanwhile, and
-/// finds what is there, the second one is none: who waits for it is told of the bad block.
+/// finds what is there, the second one is none: who waits for it reads it in vain, and is told of
+/// the bad block.
 #[test]
 fn a_read_of_a_bad_block_waits_for_the_copy_that_is_written() {
     let failed = end(Op::Read, 0, 1, FAILED);
@@ -150,11 +151,18 @@ fn a_read_of_a_bad_block_waits_for_the_copy_that_is_written() {
             copies.ended(Tag(key as u64), &ends, &mut later);
             out = later;
         }
-        let refused: Vec<Failure> = out.refused.iter().map(|(_, failure)| *failure).collect();
-        match other {
-            Some(Status::Done) => assert_eq!(refused, [Failure::Medium]),
-            _ => assert_eq!((out.open.len(), refused.len()), (1, 0), "{other:?}"),
-        }
+        assert_eq!((out.open.len(), out.refused.len()), (1, 0), "{other:?}");
+        let mut then = Plan::default();
+        copies.ended(waits.tag, &end(Op::Read, 1, 1, Status::Done), &mut then);
+        let instead = match other {
+            Some(Status::Done) => Instead::Failed(Failure::Medium),
+            _ => Instead::Nothing,
+        };
+        assert_eq!(
+            (then.instead, then.ios().count()),
+            (instead, 0),
+            "{other:?}"
+        );
         copies.audit();
     }
 }
@@ -182,6 +190,46 @@ fn the_copy_that_a_read_waits_for_is_taken() {
         assert_eq!((out.open.len(), out.refused.len()), (open, 0));
     }
     assert_eq!(copies.state(Chunk(0)).current, 0b010);
+    copies.audit();
+}
+
+/// The same, but a write of the chunk makes the other one current: the one that the read waits for
+/// is read in vain, and then that one.
+#[test]
+fn a_read_in_vain_is_followed_by_one_of_the_copy_that_was_taken() {
+    let mut copies = undecided(3);
+    copies.change(Chunk(0), |state| state.candidates = 0b111);
+    let (read, again, first) = is_to_be_written(&mut copies, 1);
+    let (_, twice, second) = is_to_be_written(&mut copies, 2);
+    for io in [again, twice] {
+        let done = end(Op::Read, 0, 1, Status::Done);
+        copies.ended(io.tag, &done, &mut Plan::default());
+    }
+    assert!(copies.gone.learn(DriveId(0), GONE));
+    copies.leave_out(DriveId(0), &mut Plan::default());
+    let mut out = Plan::default();
+    copies.read_failed(&read, &end(Op::Read, 0, 1, GONE), &mut out);
+    let waits = out
+        .ios()
+        .next()
+        .copied()
+        .expect("the first of them is read");
+    let written = end(Op::Write, 0, 1, Status::Done);
+    copies.ended(second.tag, &written, &mut Plan::default());
+    copies.change(Chunk(0), |state| {
+        (state.current, state.candidates, state.spoiled) = (0b100, 0, 0b010);
+    });
+    let mut out = Plan::default();
+    copies.ended(first.tag, &written, &mut out);
+    assert_eq!((out.open.len(), out.refused.len()), (1, 0));
+    let mut then = Plan::default();
+    copies.ended(waits.tag, &end(Op::Read, 0, 1, Status::Done), &mut then);
+    assert!(
+        matches!(then.instead, Instead::Step(_)),
+        "{:?}",
+        then.instead
+    );
+    assert_eq!(then.ios().map(|io| io.drive).next(), Some(DriveId(2)));
     copies.audit();
 }
 
