@@ -146,6 +146,8 @@ class Reached:
         easiest_because: Why there is none easier, if that is not the range of the setting
             itself; `hardest_because` says the same of harder ones.
         contradicted: Whether the objectives held at a setting harder than one at which they failed.
+        unevenly_sure: Whether a harder setting is surer to hold than an easier one, or less sure to
+            fail.
         against_best: None for the best.
         limit: What keeps it from taking more; None if it holds to the end, or was not tried.
         config: Everything in effect in the first run; None if no run was finished.
@@ -162,6 +164,7 @@ class Reached:
     hardest: float
     hardest_because: str | None
     contradicted: bool
+    unevenly_sure: bool
     against_best: Against | None
     limit: Limit | None
     config: dict[str, Any] | None

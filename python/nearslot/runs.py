@@ -112,7 +112,10 @@ class ProcessFound:
         rounds: How often it did all its steps; that took `mean_s` on average, between `min_s` and
             `max_s`, which are None if it never did.
         ended: Whether it did them as often as it was told to.
-        late: How often it took longer than ``every_ms``; None if it has none.
+        due: Times at which it was to begin a round, of which each has ended, was late or did not
+            begin; None without ``every_ms``.
+        late: Of these, those whose round took longer than ``every_ms``, or did not begin, as the
+            one before was not over.
         read_mb_s: What it read, from the page cache or the drives, from the first start-up on;
             likewise `written_mb_s`.
         held_s: How long it was held since too much was dirty.
@@ -126,6 +129,7 @@ class ProcessFound:
     mean_s: float | None
     min_s: float | None
     max_s: float | None
+    due: int | None
     late: int | None
     read_mb_s: float
     written_mb_s: float

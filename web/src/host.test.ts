@@ -53,6 +53,8 @@ describe("runs of a host", () => {
     expect(leftOut([never(0, 1), of("bfq", "5r-seq")])).toBe("One run is left out: requests of the application failed while it started.");
     expect(leftOut([never(0, 1), never(1, 0), never(1, 1)])).toBe("3 runs are left out: the application was not up when the run ended; in 1 of them requests of it failed.");
     expect(leftOut([never(1, 0)])).toBe("One run is left out: the application was not up when the run ended.");
+    expect(rows(never(0, 0)).missing).toMatch(/^not started in /);
+    expect(leftOut([never(0, 0)])).toBe("One run is left out: the application was not started before the run ended.");
     const two = [...of("bfq", "5r-seq").applications, { name: "bash", up: 0, not_up: 1, failed: 0, mean_s: null }];
     expect(rows({ ...of("bfq", "5r-seq"), applications: two }).note).toBe(`xterm 181${NARROW}ms, bash not up`);
     const run = of("bfq", "0r0w");
@@ -113,7 +115,7 @@ describe("bars", () => {
     expect(more).toEqual([]);
     expect(alone!.rows.map(({ name }) => name)).toEqual(["reader-1", "reader-2", "reader-3", "reader-4", "reader-5", "launch"]);
     expect(alone!.rows[0]).toMatchObject({ value: 0.0004, most: 0.9, note: "" });
-    const late = { ...runs[0]!, processes: [{ ...runs[0]!.processes[0]!, rounds: 50, late: 3 }] };
+    const late = { ...runs[0]!, processes: [{ ...runs[0]!.processes[0]!, rounds: 48, due: 50, late: 3 }] };
     expect(roundGroups([late], [{ run: 0, name: "a" }])[0]!.rows[0]!.note).toBe("3 of 50 late");
   });
 });

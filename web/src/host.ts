@@ -51,15 +51,17 @@ export function upAfter(run: Run): number | null {
 /** How long the first application had until the run ended, in seconds; of a run without series, how long the run was. */
 const given = (run: Run) => run.duration_s - (run.series?.startups[0]?.began_s ?? 0);
 
-/** Whether a run has start-ups of which requests failed, and such as had not ended when it did. */
-function whyNotUp({ applications }: Run): { failed: boolean; late: boolean } {
+/** Whether a run has start-ups of which requests failed, such as had not ended when it did, and whether any began. */
+function whyNotUp({ applications }: Run): { failed: boolean; late: boolean; started: boolean } {
   const failed = applications.some((one) => one.failed > 0);
-  return { failed, late: !failed || applications.some((one) => one.not_up > 0) };
+  const started = applications.some((one) => one.up + one.not_up + one.failed > 0);
+  return { failed, late: !failed || applications.some((one) => one.not_up > 0), started };
 }
 
 /** That none was up, and after how long, or that requests of it failed. */
 function notUp(run: Run): string {
-  const { failed, late } = whyNotUp(run);
+  const { failed, late, started } = whyNotUp(run);
+  if (!started) return `not started in ${span(run.duration_s)}`;
   if (!late) return "not up: requests failed";
   const also = failed ? ", or requests failed" : "";
   return run.series?.startups.length ? `not up after ${span(given(run))}${also}` : `not up at the end, ${span(given(run))}${also}`;
@@ -73,6 +75,8 @@ export function leftOut(runs: readonly Run[]): string | null {
   const those = down.length === 1 ? "One run is" : `${down.length} runs are`;
   if (failed === down.length) return `${those} left out: requests of the application failed while it started.`;
   const some = failed === 0 ? "" : `; in ${failed} of them requests of it failed`;
+  const never = down.filter((run) => !whyNotUp(run).started).length;
+  if (never === down.length) return `${those} left out: the application was not started before the run ended.`;
   return `${those} left out: the application was not up when the run ended${some}.`;
 }
 
@@ -188,7 +192,7 @@ export function roundGroups(runs: readonly Run[], those: readonly Named[]): Grou
     most: process.max_s,
     idle: null,
     moved: { read: process.read_mb_s, written: process.written_mb_s },
-    note: process.late === null ? "" : `${process.late} of ${process.rounds} late`,
+    note: process.late === null ? "" : `${process.late} of ${process.due} late`,
   });
   const [only] = those;
   if (only !== undefined && those.length === 1) {

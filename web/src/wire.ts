@@ -184,6 +184,7 @@ const processFound = object({
   mean_s: nullable(number),
   min_s: nullable(number),
   max_s: nullable(number),
+  due: nullable(count),
   late: nullable(count),
   read_mb_s: number,
   written_mb_s: number,

@@ -429,8 +429,8 @@ fn check(base: &Scenario, vary: &[Vary]) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Checks that no value of a key is given twice, nor in two ways, as in `1,1.0`: runs would be told
-/// apart that are the same.
+/// Checks that no value of a key is given twice, nor in two ways, as in `1,1.0` or `fcfs,none`: runs
+/// would be told apart that are the same.
 fn check_values(points: &[Point], vary: &[Vary]) -> Result<(), ConfigError> {
     let mut apart = points.len();
     for Vary { key, values } in vary.iter().filter(|_| !points.is_empty()) {
@@ -438,7 +438,7 @@ fn check_values(points: &[Point], vary: &[Vary]) -> Result<(), ConfigError> {
         let mut known: BTreeMap<String, &String> = BTreeMap::new();
         // The other keys have their first values.
         for (value, point) in values.iter().zip(points.iter().step_by(apart)) {
-            let made = format!("{:?}", point.scenario);
+            let made = point.scenario.made();
             if let Some(earlier) = known.insert(made, value) {
                 let allowed = match earlier == value {
                     true => "each value once".to_owned(),
@@ -511,6 +511,14 @@ mod tests {
             (
                 &["sched=satf,fcfs,satf"],
                 "vary sched = satf (allowed: each value once)",
+            ),
+            (
+                &["sched=satf,fcfs,none"],
+                "vary sched = none (allowed: each value once: it is the same as fcfs)",
+            ),
+            (
+                &["sched=bfq,bfq:low_latency=true"],
+                "vary sched = bfq:low_latency=true (allowed: each value once: it is the same as bfq)",
             ),
         ] {
             let refused = labels(words).map_err(|error| error.to_string());

@@ -298,7 +298,11 @@ pub struct ProcessFound {
     pub min_s: Option<f64>,
     /// The longest.
     pub max_s: Option<f64>,
-    /// How often it took longer than `every_ms`; `None` if it has none.
+    /// Times at which it was to begin a round, of which each has ended, was late or did not begin;
+    /// `None` without `every_ms`.
+    pub due: Option<u64>,
+    /// Of these, those whose round took longer than `every_ms`, or did not begin, as the one before
+    /// was not over.
     pub late: Option<u64>,
     /// Megabytes (10^6) a second that it read, from the page cache or the drives, over the time
     /// from its begin to its end.

@@ -256,6 +256,7 @@ fn prepare_trace(
         Replay::Open => Box::new(Open::new(noting(intake), load.speed())),
         Replay::Closed => Box::new(Closed::new(intake, load.depth(), load.refill())),
         Replay::Dependent => {
+            check_guess(load, trace)?;
             let guess = Duration::from_ms_f64(load.service_guess_us() / 1e3);
             Box::new(Dependent::new(noting(intake), load.speed(), Some(guess)))
         }
@@ -362,6 +363,22 @@ fn come_before(load: &mut dyn Workload, time: Instant) -> u64 {
 
 /// How a trace is replayed, every default spelled out; `fit` is what was done to addresses, within
 /// so many blocks if that is less than the volume.
+/// Whether something is to be guessed, if it was said what.
+fn check_guess(load: &TraceLoad, trace: &LoadedTrace) -> Result<(), ConfigError> {
+    let known = trace.summary();
+    match load.service_guess_us {
+        Some(guess) if known.responses_known == known.requests => {
+            let allowed = "for a trace that does not tell all response times; this one does";
+            Err(ConfigError::value(
+                "service_guess_us",
+                &guess.to_string(),
+                allowed,
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn effective(load: &TraceLoad, fit: &str, room: Option<Blocks>) -> serde_json::Value {
     let mut effective = json!({ "replay": load.replay, "fit": fit });
     if let Some(room) = room.filter(|_| fit != "none") {

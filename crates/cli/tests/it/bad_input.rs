@@ -373,6 +373,21 @@ fn a_long_overload_is_refused_before_it_is_simulated() {
 }
 
 #[test]
+fn a_guess_where_nothing_is_to_be_guessed_is_refused() {
+    let desk = Desk::new();
+    let rows = (0..50).map(|row| format!("{},R,{},4096,900\n", row * 5_000, row * 81_920));
+    let rows: String = rows.collect();
+    let head = "time_us,op,offset,length,latency_us";
+    let told = desk.file("told.csv", format!("{head}\n{rows}"));
+    let dependent = ["compare", word(&told), "--replay", "dependent"];
+    let guess = ["--vary", "service_guess_us=1,2"];
+    let why = ["service_guess_us = 1", "does not tell all response times"];
+    refused(&nearslot(&[&dependent[..], &guess].concat()), 2, &why);
+    let output = nearslot(&[&dependent[..], &["--drive", "null"]].concat());
+    assert!(output.status.success(), "{}", crate::common::told(&output));
+}
+
+#[test]
 fn an_option_without_effect_is_refused() {
     let desk = Desk::new();
     let path = desk.trace(50);

@@ -26,6 +26,16 @@ pub(super) struct Choice {
     config: serde_json::Value,
 }
 
+/// For what a setting is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// To find what the choice takes.
+    BySearch,
+    /// To compare it with the best one. That decides nothing that is told of the choice by itself,
+    /// which is the same in any company.
+    ByComparison,
+}
+
 impl Choice {
     pub(super) fn new(point: &Point, axis: Axis, search: Search) -> Choice {
         Choice {
@@ -57,7 +67,7 @@ impl Choice {
     /// Its requests are too few to tell.
     pub(super) fn learn(
         &mut self,
-        at: usize,
+        (at, asked): (usize, Asked),
         finished: Finished,
         objectives: &[Objective],
     ) -> Result<(), RunError> {
@@ -104,9 +114,11 @@ impl Choice {
             parts,
             by_batch: finished.by_batch,
         };
-        // What holds without its faults may fail with them: the boundary is looked for below.
-        let answer = if shown { answer } else { Answer::FAILS };
-        self.search.learn(at as i64, answer);
+        if asked == Asked::BySearch {
+            // What holds without its faults may fail with them: the boundary is looked for below.
+            let answer = if shown { answer } else { Answer::FAILS };
+            self.search.learn(at as i64, answer);
+        }
         if self.config.is_null() {
             self.config = finished.run.config;
         }
@@ -226,6 +238,7 @@ impl Choice {
             easiest_because: self.axis.easiest_because,
             hardest_because: self.axis.hardest_because,
             contradicted: found.contradicted && not_shown.is_none(),
+            unevenly_sure: found.unevenly_sure && not_shown.is_none(),
             against_best,
             config: self.config,
             tried: self.tried.into_values().collect(),

@@ -1,11 +1,12 @@
-//! What is said of runs that were too short for what their drives do: the caches had not yet
-//! written what they had answered, flash had not collected often enough, or a volume lived on the
-//! credits that it had.
+//! What is said of runs that were too short for what their drives do: a write buffer or the caches
+//! had not yet written what they had answered, flash had not collected often enough, or a volume
+//! lived on the credits that it had.
 //!
 //! An open load that fills caches is more than the drives can do: with more requests, when the
 //! write caches are full, the queue grows. A load that waits for answers comes more slowly then,
 //! and a disk that chooses the order in which it writes does so the faster the more it has, so
-//! nothing is sure of such a setting.
+//! nothing is sure of such a setting. Nor is anything of one at which a write buffer has much of
+//! what came: it waits before it writes, whether the drives could take more or not.
 //!
 //! Flash that collects what was overwritten is slower and faster by turns, as its planes move more
 //! or less before they erase a block: a round is over when each has collected one, and of a part of

@@ -35,6 +35,10 @@ words! {
     }
 }
 
+/// Drives that are busy for less than this share of the time while the queue grows are not what it
+/// grows for: a write buffer takes no more, say.
+const IDLE: f64 = 0.5;
+
 /// Drives that have less than this of what is added in flight as throughput have no time left to
 /// speak of.
 const GAIN: f64 = 0.5;
@@ -151,8 +155,8 @@ fn of(times: &[Option<Times>; 3], objective: &Objective) -> Option<f64> {
     }
 }
 
-/// What keeps a choice from taking more; `None` if it holds to the end, was not tried, or fails
-/// since so many requests do.
+/// What keeps a choice from taking more; `None` if it holds to the end, was not tried, fails since
+/// so many requests do, or has drives that are idle while the queue grows.
 ///
 /// `full` is the setting at which an open load is all that the drives can do, as far as that is
 /// known.
@@ -186,6 +190,9 @@ pub(super) fn limit(
     }
     let busy = seen.busiest_without_spare >= BUSY;
     let at_end = busy && do_no_more(found, seen, (find, full));
+    if failed.queue_growth_rps.is_some() && failed.busiest_without_spare < IDLE {
+        return None;
+    }
     let by = match parts {
         _ if failed.queue_growth_rps.is_some() => LimitedBy::Drives,
         // Drives that are busy with a single request at a time are no limit to more of them if that

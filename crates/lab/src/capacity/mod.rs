@@ -62,7 +62,7 @@ use crate::sim::Control;
 use crate::warning::Warning;
 use crate::workload;
 use axis::Axis;
-use choice::Choice;
+use choice::{Asked, Choice};
 use search::Search;
 use told::Told;
 
@@ -164,6 +164,8 @@ pub struct Reached {
     pub hardest_because: Option<String>,
     /// Whether the objectives held at a setting that is harder than one at which they failed.
     pub contradicted: bool,
+    /// Whether a harder setting is surer to hold than an easier one, or less sure to fail.
+    pub unevenly_sure: bool,
     /// Whether it takes less than the best; `None` for the best, where none holds, and for a choice
     /// that was not tried before an interruption, or held as far as the best was tried.
     pub against_best: Option<Against>,
@@ -398,7 +400,7 @@ pub fn capacity(
     };
     let (mut longer, mut told) = (Longer::default(), Told::default());
     let complete = loop {
-        let next = next(&choices);
+        let (next, asked) = next(&choices);
         if next.is_empty() || control.stop.load(Ordering::Relaxed) {
             break next.is_empty();
         }
@@ -412,7 +414,7 @@ pub fn capacity(
             if let Some(mut finished) = finished {
                 told.add(choice, std::mem::take(&mut finished.lost));
                 longer.join(&finished.longer);
-                choices[choice].learn(at, finished, &how.objectives)?;
+                choices[choice].learn((at, asked), finished, &how.objectives)?;
             }
         }
     };
@@ -520,7 +522,6 @@ fn choices(
         axes.push(Axis::new(how.find, point, trace, size)?);
     }
     let starts = starts(points, &axes, trace, control)?;
-    let width = if points.len() == 1 { 2 } else { 1 };
     let choice = |((point, axis), (start, full)): ((&Point, Axis), (usize, Option<f64>))| {
         // Neighbours that are whole numbers are far enough apart; of those that are percents apart
         // some are passed over.
@@ -530,7 +531,7 @@ fn choices(
             Find::Drives => 1,
         };
         let last = axis.values.len() as i64 - 1;
-        let mut search = Search::new((0, last), start as i64, step, width);
+        let mut search = Search::new((0, last), start as i64, step);
         if how.find == Find::Drives {
             search.may_turn();
         }
@@ -580,8 +581,9 @@ fn starts(
 }
 
 /// What is tried next: what narrows the boundaries, and in the end what decides between choices.
-fn next(choices: &[Choice]) -> Vec<(usize, usize)> {
+fn next(choices: &[Choice]) -> (Vec<(usize, usize)>, Asked) {
     let mut next = Vec::new();
+    let mut asked = Asked::BySearch;
     for (index, choice) in choices.iter().enumerate() {
         next.extend(
             choice
@@ -595,6 +597,7 @@ fn next(choices: &[Choice]) -> Vec<(usize, usize)> {
         && let Some((best, hardest)) = best(choices)
     {
         let at = choices[best].axis.values[hardest];
+        asked = Asked::ByComparison;
         for (index, choice) in choices.iter().enumerate() {
             let setting = choice.axis.index(at);
             next.extend(
@@ -604,7 +607,7 @@ fn next(choices: &[Choice]) -> Vec<(usize, usize)> {
             );
         }
     }
-    next
+    (next, asked)
 }
 
 /// The choice that takes most, and the hardest setting that it holds; of several, the one that

@@ -4,13 +4,14 @@
 //! whether the objective holds by its estimate, by the unfavourable end of its confidence interval
 //! (*surely*), and by the favourable end (*possibly*). Each of the three has a boundary. The search
 //! looks for that of the estimate first: from where it starts it walks with doubling steps until
-//! the boundary lies between two settings, then halves the distance (or cuts it in three, where two
-//! runs go at a time). Only then does it look for the other two, which lie on either side of it;
+//! the boundary lies between two settings, then cuts the distance in three, as two runs go at a
+//! time. Only then does it look for the other two, which lie on either side of it;
 //! the distance between those is how uncertain the answer is.
 //!
 //! The search supposes that what is harder never serves better. Where the settings that were tried
 //! contradict this, the boundary is the first that failed, and [`Boundaries::contradicted`] says
-//! so. Of drives in an array that cannot be supposed, as writes that meet on a wide stripe wait for
+//! so; what is sure is uneven more often ([`Boundaries::unevenly_sure`]). Which settings are tried
+//! hangs on nothing but what was learned from these, so a choice reaches as far in any company. Of drives in an array that cannot be supposed, as writes that meet on a wide stripe wait for
 //! each other. So where the most drives fail, a few settings between are tried ([`Search::may_turn`]);
 //! if one holds, the boundary is looked for behind that. O(log(range)) runs.
 
@@ -37,8 +38,6 @@ pub(super) struct Search {
     start: i64,
     /// The first step from where it starts.
     step: i64,
-    /// Settings that are tried at a time.
-    width: usize,
     tried: BTreeMap<i64, Answer>,
     /// Whether the easiest setting may serve worse than one that is harder.
     turns: bool,
@@ -68,27 +67,23 @@ pub(super) struct Boundaries {
     pub(super) possibly: Boundary,
     /// Whether the objective held at a setting harder than one at which it failed.
     pub(super) contradicted: bool,
+    /// Whether it surely held at one that is harder than one at which it did not surely hold, or
+    /// may have held at one that is harder than one at which it surely failed.
+    pub(super) unevenly_sure: bool,
 }
 
 impl Search {
-    pub(super) fn new(
-        (lowest, highest): (i64, i64),
-        start: i64,
-        step: i64,
-        width: usize,
-    ) -> Search {
+    pub(super) fn new((lowest, highest): (i64, i64), start: i64, step: i64) -> Search {
         assert!(
             lowest <= highest,
             "no setting between {lowest} and {highest}"
         );
         assert!(step >= 1, "a step leads somewhere");
-        assert!((1..=2).contains(&width), "one or two settings at a time");
         Search {
             lowest,
             highest,
             start: start.clamp(lowest, highest),
             step,
-            width,
             tried: BTreeMap::new(),
             turns: false,
             seeks_surely: true,
@@ -126,7 +121,7 @@ impl Search {
         if self.tried.is_empty() {
             return vec![self.start];
         }
-        let estimate = self.inside(ESTIMATE, self.width);
+        let estimate = self.inside(ESTIMATE, 2);
         if !estimate.is_empty() {
             return estimate;
         }
@@ -145,15 +140,14 @@ impl Search {
 
     /// What was found; complete when there is nothing more to try.
     pub(super) fn found(&self) -> Boundaries {
-        let senses = [ESTIMATE, SURELY, POSSIBLY];
         let estimate = self.boundary(ESTIMATE);
         let held = !self.turns || estimate.holds.is_some();
         Boundaries {
             estimate,
             surely: self.boundary(SURELY),
             possibly: self.boundary(POSSIBLY),
-            contradicted: self.easiest() > self.lowest
-                || held && senses.iter().any(|sense| self.contradicted(*sense)),
+            contradicted: self.easiest() > self.lowest || held && self.contradicted(ESTIMATE),
+            unevenly_sure: self.contradicted(SURELY) || self.contradicted(POSSIBLY),
         }
     }
 
@@ -265,11 +259,11 @@ mod tests {
 
     #[test]
     fn all_three_boundaries_are_found_wherever_they_lie() {
-        for width in [1, 2] {
+        {
             for start in [-50, 0, 37, 100] {
                 for surely in -51_i64..=100 {
                     let truth = (surely, surely + surely.rem_euclid(4), surely + 9);
-                    let (found, runs) = search(Search::new((-50, 100), start, 5, width), truth);
+                    let (found, runs) = search(Search::new((-50, 100), start, 5), truth);
                     let check = |boundary: Boundary, last: i64| {
                         assert_eq!(boundary.holds, (last >= -50).then_some(last.min(100)));
                         assert_eq!(boundary.fails, (last < 100).then_some(last.max(-51) + 1));
@@ -311,10 +305,7 @@ mod tests {
             let estimate = surely + below(30);
             let truth = (surely, estimate, estimate + below(30));
             let (start, step) = (range.0 + below(500), 1 + below(40));
-            let (found, _) = search(
-                Search::new(range, start, step, 1 + below(2) as usize),
-                truth,
-            );
+            let (found, _) = search(Search::new(range, start, step), truth);
             assert_eq!(found.surely, scanned(range, truth.0));
             assert_eq!(found.estimate, scanned(range, truth.1));
             assert_eq!(found.possibly, scanned(range, truth.2));
@@ -324,7 +315,7 @@ mod tests {
     #[test]
     fn what_no_setting_is_sure_of_is_not_looked_for() {
         for (surely, possibly) in [(true, false), (false, true)] {
-            let mut search = Search::new((0, 1_000), 500, 1, 1);
+            let mut search = Search::new((0, 1_000), 500, 1);
             if surely {
                 search.leave_surely();
             }
@@ -356,7 +347,7 @@ mod tests {
             let holds = |setting: i64| (from..=to).contains(&setting);
             for turns in [true, false] {
                 let start = highest - below(from.min(highest / 2) + 1);
-                let mut search = Search::new((0, highest), start, 1, 1 + below(2) as usize);
+                let mut search = Search::new((0, highest), start, 1);
                 search.turns = turns;
                 while let next @ [_, ..] = &search.next()[..] {
                     for setting in next {
@@ -380,19 +371,19 @@ mod tests {
     fn what_may_hold_is_no_contradiction_where_nothing_holds() {
         let (fails, may_hold) = (answer(1, (0, 0, 0)), answer(1, (0, 0, 1)));
         for turns in [true, false] {
-            let mut search = Search::new((0, 10), 5, 1, 1);
+            let mut search = Search::new((0, 10), 5, 1);
             search.turns = turns;
             search.learn(0, fails);
             search.learn(5, may_hold);
             let found = search.found();
             assert_eq!(found.estimate.holds, None);
-            assert_eq!(found.contradicted, !turns);
+            assert_eq!((found.contradicted, found.unevenly_sure), (false, true));
         }
     }
 
     #[test]
     fn a_setting_that_holds_above_one_that_fails_is_told() {
-        let mut search = Search::new((0, 10), 5, 1, 1);
+        let mut search = Search::new((0, 10), 5, 1);
         let holds = answer(0, (0, 0, 0));
         let fails = answer(1, (0, 0, 0));
         search.learn(5, fails);
@@ -405,5 +396,25 @@ mod tests {
         );
         assert!(found.contradicted);
         assert!(search.next().is_empty());
+    }
+
+    /// How sure a setting is does not hang on its own hardness alone: that is no contradiction.
+    #[test]
+    fn a_setting_that_is_surer_than_an_easier_one_is_told_by_itself() {
+        let mut search = Search::new((0, 10), 5, 1);
+        let holds = |surely| Answer {
+            surely,
+            ..Answer::HOLDS
+        };
+        search.learn(4, holds(true));
+        search.learn(5, holds(false));
+        assert!(!search.found().unevenly_sure);
+        search.learn(6, holds(true));
+        let found = search.found();
+        assert_eq!((found.contradicted, found.unevenly_sure), (false, true));
+        assert_eq!(
+            (found.surely.holds, found.estimate.holds),
+            (Some(4), Some(6))
+        );
     }
 }

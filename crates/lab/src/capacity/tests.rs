@@ -25,7 +25,7 @@ fn choice(holds: i64, surely: i64) -> Choice {
     let base = Scenario::over(Load::Workload("iometer".parse().unwrap()));
     let point = grid::points(&base, &[]).unwrap().remove(0);
     let axis = Axis::new(Find::Depth, &point, None, (200, 0.02)).unwrap();
-    let mut search = Search::new((0, axis.values.len() as i64 - 1), 0, 1, 1);
+    let mut search = Search::new((0, axis.values.len() as i64 - 1), 0, 1);
     for at in 0..=holds + 1 {
         let answer = Answer {
             surely: at <= surely,
@@ -73,9 +73,9 @@ fn interrupted() -> Capacity {
     };
     let Choice { point, axis, .. } = choice(-1, -1);
     let ends = (0, axis.values.len() as i64 - 1);
-    let mut tried = Search::new(ends, 3, 1, 1);
+    let mut tried = Search::new(ends, 3, 1);
     tried.learn(3, Answer::HOLDS);
-    let untried = Search::new(ends, 3, 1, 1);
+    let untried = Search::new(ends, 3, 1);
     let axis_of = || Axis::new(Find::Depth, &point, None, (200, 0.02)).unwrap();
     let untried = Choice::new(&point, axis_of(), untried);
     let mut found = summed_up(vec![untried, Choice::new(&point, axis, tried)], &how);

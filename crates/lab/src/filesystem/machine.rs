@@ -376,6 +376,7 @@ impl Machine {
                 mean_s: ended,
                 min_s: ended,
                 max_s: ended,
+                due: None,
                 late: None,
                 read_mb_s: rate(one.read),
                 written_mb_s: rate(one.written),

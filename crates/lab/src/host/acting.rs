@@ -85,10 +85,13 @@ impl Machine {
         let began = one.began.expect("it has begun");
         if one.step == process.steps.len() {
             let took = now.since(one.round_began);
-            let late = process.every.is_some_and(|every| took > every);
-            one.found.round(took, late);
+            one.found.round(took);
             one.step = 0;
-            if process.times == Some(one.found.rounds) {
+            let ends = process.times == Some(one.found.rounds);
+            if let Some(every) = process.every {
+                one.found.times.past(took, every, ends);
+            }
+            if ends {
                 self.end_actor(actor, now);
                 return false;
             }

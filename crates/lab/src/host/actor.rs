@@ -6,7 +6,7 @@ use nearslot_core::pages::PAGE;
 use nearslot_core::rng::Rng;
 use nearslot_core::units::{Duration, Instant};
 
-use super::found::Found;
+use super::found::{Found, Times};
 use super::read_ahead::Window;
 use super::startup::Startup;
 
@@ -88,6 +88,17 @@ impl Actor {
         self.began
             .filter(|began| *began <= end)
             .map_or(Duration(0), |began| end.since(began))
+    }
+
+    /// Times by `now` at which it was to begin a round, which it may every so often. A round that is
+    /// under way counts once it is late.
+    pub(super) fn times(&self, every: Duration, now: Instant) -> Times {
+        let mut times = self.found.times;
+        let under_way = self.began.is_some() && self.ended.is_none() && self.round_began <= now;
+        if under_way && now.since(self.round_began) > every {
+            times.past(now.since(self.round_began), every, false);
+        }
+        times
     }
 
     /// What comes behind a step, or behind something that a start-up waited for.

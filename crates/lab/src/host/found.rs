@@ -15,12 +15,34 @@ use crate::outcome::{ApplicationFound, Number, ProcessFound};
 pub(super) struct Found {
     pub(super) rounds: u64,
     took: Took,
-    late: u64,
+    pub(super) times: Times,
     read: u64,
     written: u64,
     pub(super) failed: u64,
     /// How long it was held for what it had written.
     pub(super) held: Duration,
+}
+
+/// Times at which a process was to begin a round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Times {
+    due: u64,
+    /// Of these, those whose round took longer than it may, or did not begin, as the one before was
+    /// not over.
+    late: u64,
+}
+
+impl Times {
+    /// A round has taken so long and one may begin every so often; nothing was to begin beside it if
+    /// it was the last.
+    pub(super) fn past(&mut self, took: Duration, every: Duration, last: bool) {
+        let meanwhile = match last {
+            true => 0,
+            false => took.0.saturating_sub(1) / every.0,
+        };
+        self.due += 1 + meanwhile;
+        self.late += u64::from(took > every) + meanwhile;
+    }
 }
 
 /// How long rounds took, in ns.
@@ -33,7 +55,7 @@ struct Took {
 
 impl Found {
     /// A round has taken so long.
-    pub(super) fn round(&mut self, took: Duration, late: bool) {
+    pub(super) fn round(&mut self, took: Duration) {
         let Took { sum, least, most } = self.took;
         self.took = Took {
             sum: sum + u128::from(took.0),
@@ -45,7 +67,6 @@ impl Found {
             most: most.max(took.0),
         };
         self.rounds += 1;
-        self.late += u64::from(late);
     }
 
     /// Bytes were read or written.
@@ -92,7 +113,7 @@ pub const MEASURES: &[Measure] = &[
     Measure::quantity(
         "late_percent",
         "%",
-        "rounds that took longer than `every_ms`, of processes that have it, over the whole run",
+        "of the times at which processes with `every_ms` were to begin a round, those whose round took longer than that, or did not begin as the one before was not over; over the whole run",
     ),
     Measure::quantity(
         "held_s",
@@ -218,7 +239,8 @@ impl Machine {
             let rate = |bytes: u64| rate(bytes, actor.lived(self.now));
             let any = one.rounds > 0;
             let told = &self.told[actor.told];
-            let every = told.every.is_some() && !told.of_load;
+            let every = told.every.filter(|_| !told.of_load);
+            let times = every.map(|every| actor.times(every, self.now));
             ProcessFound {
                 name: actor.name.clone(),
                 stream: actor.stream,
@@ -227,7 +249,8 @@ impl Machine {
                 mean_s: any.then(|| of(one.took.sum) / one.rounds as f64),
                 min_s: any.then(|| of(one.took.least.into())),
                 max_s: any.then(|| of(one.took.most.into())),
-                late: every.then_some(one.late),
+                due: times.map(|times| times.due),
+                late: times.map(|times| times.late),
                 read_mb_s: rate(one.read),
                 written_mb_s: rate(one.written),
                 held_s: seconds(one.held),
@@ -306,19 +329,17 @@ impl Machine {
                 let took = Duration(starts.count(|one| one.took.0));
                 add("startup_s", seconds(took) / up as f64);
             }
-            let never = u64::from(starts.first.is_none());
             add("up", up as f64);
             let not_up = starts.count(|one| one.under_way + one.fell);
-            add("not_up", (not_up + never) as f64);
+            add("not_up", not_up as f64);
         }
         let [read, written] = self.others_mb_s();
         add("read_mb_s", read);
         add("written_mb_s", written);
-        let timed = || processes.iter().filter(|one| one.late.is_some());
-        let rounds: u64 = timed().map(|one| one.rounds).sum();
-        if rounds > 0 {
-            let late: u64 = timed().filter_map(|one| one.late).sum();
-            add("late_percent", late as f64 * 100.0 / rounds as f64);
+        let due: u64 = processes.iter().filter_map(|one| one.due).sum();
+        if due > 0 {
+            let late: u64 = processes.iter().filter_map(|one| one.late).sum();
+            add("late_percent", late as f64 * 100.0 / due as f64);
         }
         add("held_s", processes.iter().map(|one| one.held_s).sum());
         add(

@@ -174,6 +174,22 @@ fn a_quiet_device_is_not_one_with_times_too_long() {
     assert_eq!(codes(&found), [""; 0]);
 }
 
+/// One pause makes the mean gap long, and no other.
+#[test]
+fn a_pause_is_not_a_clock_that_stands() {
+    let mut records: Vec<Record> = records().into_iter().collect();
+    let mut every = |gap_ns: i64, pause_ns: i64| {
+        for (record, i) in records.iter_mut().zip(0_i64..) {
+            let pause_ns = if i > 9_000 { pause_ns } else { 0 };
+            record.ts = i * gap_ns + i % 7 * 1_000_000 + pause_ns;
+        }
+        codes(&inspected(&records, &header(), Against::default()))
+    };
+    let month = 30 * 86_400 * 1_000_000_000;
+    assert_eq!(every(50_000_000, month), [""; 0]);
+    assert_eq!(every(200_000_000_000, 0), ["times-too-long"]);
+}
+
 #[test]
 fn stamps_coarser_than_their_unit_are_told_with_their_step() {
     let header = Header {

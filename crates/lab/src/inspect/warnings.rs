@@ -7,7 +7,7 @@
 use nearslot_core::units::Blocks;
 use nearslot_trace::{Anomaly, Sink, Spread, TimeKind, TraceOp};
 
-use super::inspection::{Inspection, Oddity};
+use super::inspection::{GapOctaves, Inspection, Oddity};
 use super::{Against, OUTSIZED_BYTES};
 use crate::survey::Summary;
 use crate::warning::{Warning, WarningKind};
@@ -185,7 +185,7 @@ fn long_times(found: &Inspection, rate: f64, coarse: bool, list: &mut List) {
         && gap_ms >= SLOW_GAP_MS
         && peak < SLOW_PEAK_RPS;
     let stands = found.requests >= SLOW_REQUESTS_MIN / 10 && rate < STANDSTILL_RPS;
-    if crawls || stands {
+    if (crawls || stands) && gaps_are_long(&found.arrivals.gaps, rate) {
         let factor = FACTORS
             .into_iter()
             .find(|factor| rate * factor >= 1.0)
@@ -202,6 +202,20 @@ fn long_times(found: &Inspection, rate: f64, coarse: bool, list: &mut List) {
             ),
         );
     }
+}
+
+/// Whether more than a tenth of the gaps that are any are nearly as long as the mean one, or longer:
+/// else a few pauses make the mean.
+fn gaps_are_long(gaps: &GapOctaves, rate: f64) -> bool {
+    let least_ns = 1e9 / rate / 10.0;
+    let bins = gaps.from_ns.iter().zip(&gaps.gaps);
+    let of = |least_ns: f64| {
+        let long = bins
+            .clone()
+            .filter(|(from, _)| 2.0 * **from as f64 > least_ns);
+        long.map(|(_, count)| *count).sum::<u64>()
+    };
+    of(least_ns) * 10 > of(0.0)
 }
 
 fn coarse_times(found: &Inspection, list: &mut List) {

@@ -60,6 +60,11 @@ impl Busy {
         self.spare_ns = 0;
     }
 
+    /// Whether it has any now.
+    pub(super) fn any(&self) -> bool {
+        self.commands > 0
+    }
+
     #[inline]
     pub(super) fn begin(&mut self, now: Instant, spare: bool) {
         if self.commands == 0 {

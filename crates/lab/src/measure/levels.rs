@@ -11,6 +11,10 @@
 //! A load that waits for answers fills a cache with its first requests and comes more slowly then:
 //! nothing grows to the end. There it counts how much of what came is owed in the end that was not
 //! at first: by so much the rate is too high.
+//!
+//! A write buffer is filled on purpose: one that begins to write when it is full to a mark grows
+//! until then, however much the drives could take. There, too, it counts how much of what came is in
+//! it in the end.
 
 use nearslot_core::units::Instant;
 
@@ -20,10 +24,14 @@ use crate::number::{counted, grouped};
 const GROWTH_MIN: f64 = 0.02;
 /// Nor is one shorter than this.
 const GROWTH_QUEUE_MIN: u64 = 64;
+/// So many requests for each drive that is busy have been answered, or wait, before a queue is said
+/// to grow: where many drives are, what comes first meets some that are idle beside some that are
+/// not, and the queue before these comes to rest after a while.
+const FOR_EACH_MIN: u64 = 8;
 /// Of this part of the writes that came, those that a cache keeps are told where they are nowhere
 /// else: of disks that choose the order in which they write, as these owe more for a while, until
-/// they have their choice, and of loads that wait for answers. Of fewer, what was measured hardly
-/// depends on them.
+/// they have their choice, of loads that wait for answers, and of write buffers. Of fewer, what was
+/// measured hardly depends on them.
 const OWED_SHARE: u64 = 5;
 /// Arrivals at which the length of the queue is noted.
 pub(super) const LEVELS: usize = 5;
@@ -35,24 +43,34 @@ pub(super) struct Level {
     pub(super) at: Instant,
     /// Reads and writes that are in the system.
     pub(super) waiting: u64,
+    /// Drives that have something to do. As many of those that wait may be what these do, which is
+    /// no queue.
+    pub(super) busy: u64,
     pub(super) owed: Owing,
     /// Reads and writes that have come so far.
     pub(super) came: u64,
 }
 
 impl Level {
+    /// Some of what waits, without what drives do at the time.
+    fn behind(&self, of: u64) -> u64 {
+        of.saturating_sub(self.busy)
+    }
+
     /// What waits before the drives and in their caches.
     fn both(&self) -> u64 {
         self.waiting + self.owed.writes
     }
 }
 
-/// Writes that drives have answered and not yet written, in requests of the load. One may be
-/// several on the drives, as copies and parity are.
+/// Writes that were answered and not yet written, in requests of the load: by the write buffer if
+/// there is one, else by drives. One may be several on the drives, as copies and parity are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Owing {
     pub(super) writes: u64,
-    /// How many their caches have room for, if that is known.
+    /// Whether the write buffer has them.
+    pub(super) in_buffer: bool,
+    /// How many there is room for, if that is known.
     pub(super) cache_size: Option<u64>,
     /// Whether some of the drives choose the order in which they write.
     pub(super) sorts: bool,
@@ -64,16 +82,27 @@ pub(super) struct Owing {
 }
 
 impl Owing {
-    /// Whether the caches are full, or nearly.
+    /// Whether there is hardly room for more.
     fn is_full(&self) -> bool {
         self.cache_size
             .is_some_and(|size| self.writes * 10 >= size * 9)
     }
 }
 
-/// Write caches of drives that hide how fast these write.
+/// What takes writes before they are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Behind {
+    /// The stack's write buffer.
+    Buffer,
+    /// Write caches of the drives.
+    Caches,
+}
+
+/// A write buffer, or write caches of drives, that hide how fast the drives write.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Filling {
+    /// Whether it is a write buffer.
+    pub(crate) in_buffer: bool,
     /// By how many requests a second they fill; on average where they are full before the last
     /// arrival.
     pub(crate) rps: f64,
@@ -85,8 +114,8 @@ pub(crate) struct Filling {
     pub(crate) grows: bool,
     /// How many requests it takes to fill them, if that is known.
     pub(crate) full_after: Option<u64>,
-    /// Whether that may end by itself, as drives that choose the order in which they write do so
-    /// the faster the more they have.
+    /// Whether that may end by itself: a write buffer begins to write in time, and drives that choose
+    /// the order in which they write do so the faster the more they have.
     pub(crate) may_end: bool,
 }
 
@@ -94,16 +123,20 @@ impl Filling {
     /// What was seen, in words that go on a sentence.
     pub(crate) fn seen(&self) -> String {
         let (owed, of) = (grouped(self.owed), counted(self.of, "write"));
-        let caches = match (self.grows, self.full_after) {
-            (false, _) => "in write caches that were empty at first".to_owned(),
-            (true, None) => "in write caches that fill as long as requests come".to_owned(),
+        let [were, fill, are] = match self.in_buffer {
+            true => ["a write buffer that was", "a write buffer that fills", "is"],
+            false => ["write caches that were", "write caches that fill", "are"],
+        };
+        let where_to = match (self.grows, self.full_after) {
+            (false, _) => format!("{were} empty at first"),
+            (true, None) => format!("{fill} as long as requests come"),
             (true, Some(requests)) => format!(
-                "in write caches that fill as long as requests come and are full after about {} of them",
+                "{fill} as long as requests come and {are} full after about {} of them",
                 grouped(requests)
             ),
         };
         format!(
-            "{owed} of {of} were answered and not yet written when the last request came, {caches}"
+            "{owed} of {of} were answered and not yet written when the last request came, in {where_to}"
         )
     }
 }
@@ -150,20 +183,25 @@ impl Levels {
             .or_else(|| self.growth(Level::both).filter(|_| self.overflowed()))
     }
 
-    /// Whether it grew in the caches behind it first.
-    pub(super) fn grew_in_caches(&self) -> bool {
-        self.growth_rps().is_some() && self.growth(|level| level.waiting).is_none()
+    /// Whether it grew in the caches of drives or in a write buffer first, until that was full.
+    pub(super) fn grew_behind(&self) -> Option<Behind> {
+        let first = self.growth_rps().is_some() && self.growth(|level| level.waiting).is_none();
+        let [.., last] = self.noted;
+        first.then_some(match last.owed.in_buffer {
+            true => Behind::Buffer,
+            false => Behind::Caches,
+        })
     }
 
     /// Whether the queue has grown since the caches are full.
     fn overflowed(&self) -> bool {
         let [.., before, last] = self.noted;
         let grew = grew(&before, &last, |level| level.waiting);
-        last.owed.is_full() && last.waiting >= GROWTH_QUEUE_MIN && grew
+        last.owed.is_full() && last.behind(last.waiting) >= GROWTH_QUEUE_MIN && grew
     }
 
-    /// What drives owe, if that hides how fast they write and the queue did not grow by itself;
-    /// `waits` if the load waits for answers.
+    /// What was answered and not yet written, if that hides how fast drives write and the queue did
+    /// not grow by itself; `waits` if the load waits for answers.
     pub(super) fn filling(&self, waits: bool) -> Option<Filling> {
         if self.count < LEVELS || self.growth_rps().is_some() {
             return None;
@@ -173,21 +211,24 @@ impl Levels {
         let owed = last.owed.writes.saturating_sub(first.owed.writes);
         let of = last.owed.of - first.owed.of + first.waiting;
         let growth = self.growth(Level::both);
+        let is_much = owed > 0 && owed * OWED_SHARE >= of;
         let hidden = match growth {
+            _ if last.owed.in_buffer => is_much,
             Some(_) => !last.owed.sorts || last.owed.writes * OWED_SHARE >= last.owed.of,
             None => {
                 let is_full = last.owed.cache_size.is_none() || last.owed.is_full();
-                waits && is_full && owed > 0 && owed * OWED_SHARE >= of
+                waits && is_full && is_much
             }
         };
         let rps = growth.unwrap_or(owed as f64 / seconds);
         (hidden && seconds > 0.0).then_some(Filling {
+            in_buffer: last.owed.in_buffer,
             rps,
             owed,
             of,
             grows: growth.is_some(),
             full_after: self.full_after(),
-            may_end: last.owed.sorts,
+            may_end: last.owed.sorts || last.owed.in_buffer,
         })
     }
 
@@ -209,7 +250,10 @@ impl Levels {
         }
         let [first, .., last] = self.noted;
         let seconds = last.at.since(first.at).0 as f64 / 1e9;
-        let long = of(&last) >= GROWTH_QUEUE_MIN && seconds > 0.0;
+        let queue = last.behind(of(&last));
+        let answered = last.came.saturating_sub(last.waiting);
+        let long = queue >= GROWTH_QUEUE_MIN && seconds > 0.0;
+        let long = long && queue.max(answered) >= FOR_EACH_MIN * last.busy;
         let grows = long
             && self
                 .noted
@@ -222,5 +266,6 @@ impl Levels {
 /// Whether something has grown from one arrival to a later one.
 fn grew(from: &Level, to: &Level, of: fn(&Level) -> u64) -> bool {
     let least = GROWTH_MIN * (to.came - from.came) as f64;
-    of(to) as f64 - of(from) as f64 >= least.max(1.0)
+    let behind = |level: &Level| level.behind(of(level)) as f64;
+    behind(to) - behind(from) >= least.max(1.0)
 }

@@ -6,7 +6,7 @@ use nearslot_core::units::Instant;
 
 use super::interval::{Responses, times};
 use super::{
-    BATCHES, Basis, Estimate, Filling, ReadFirst, Recorded, Recorder, Starved, TooFew, busy,
+    BATCHES, Basis, Behind, Estimate, Filling, ReadFirst, Recorded, Recorder, Starved, TooFew, busy,
 };
 use crate::objective::Class;
 use crate::outcome::{Run, Times};
@@ -72,15 +72,15 @@ impl Measured {
         self.recorder.telling().noted[0].at
     }
 
-    /// Write caches that hide how fast the drives write, if the queue did not grow; `waits` if the
+    /// A write buffer or write caches that hide how fast the drives write, if the queue did not grow; `waits` if the
     /// load waits for answers.
     pub(crate) fn filling(&self, waits: bool) -> Option<Filling> {
         self.recorder.telling().filling(waits)
     }
 
-    /// Whether the queue grew in write caches of drives before it did itself.
-    pub(crate) fn grew_in_caches(&self) -> bool {
-        self.recorder.telling().grew_in_caches()
+    /// Whether what was answered and not yet written grew before the queue did.
+    pub(crate) fn grew_behind(&self) -> Option<Behind> {
+        self.recorder.telling().grew_behind()
     }
 
     /// Requests of the warm-up that took far longer than all that were measured, if there are any.

@@ -30,6 +30,8 @@ pub(crate) mod group;
 mod interval;
 pub(crate) mod kept;
 mod levels;
+#[cfg(test)]
+mod levels_tests;
 mod measured;
 pub(crate) mod recovery;
 pub mod series;
@@ -55,7 +57,7 @@ pub use basis::Basis;
 pub use declared::beside;
 pub use interval::half_width;
 pub(crate) use interval::{Estimate, TooFew, standard_error, times, weighted};
-pub(crate) use levels::Filling;
+pub(crate) use levels::{Behind, Filling};
 pub(crate) use measured::Measured;
 
 use self::busy::{Busy, is_spare};
@@ -352,6 +354,7 @@ impl Recorder {
         let level = Level {
             at: now,
             waiting: self.present[Op::Read as usize] + self.present[Op::Write as usize],
+            busy: self.in_flight.iter().filter(|drive| drive.any()).count() as u64,
             owed: self.owed,
             came: self.came,
         };
@@ -362,8 +365,28 @@ impl Recorder {
         }
     }
 
-    /// How many writes of the load the drives owe.
+    /// How many writes of the load were answered and not yet written. What a write buffer gives its
+    /// drives is written before it goes from there.
     fn owing(&self, now: Instant, stack: &Stack, drives: &[Box<dyn Drive>]) -> Owing {
+        match stack.buffered().filter(|buffered| buffered.came > 0) {
+            Some(buffered) => {
+                let writes = |pages: u64| {
+                    let writes = u128::from(pages) * u128::from(self.writes_came);
+                    (writes / u128::from(buffered.came)) as u64
+                };
+                Owing {
+                    writes: writes(buffered.pages),
+                    in_buffer: true,
+                    cache_size: Some(writes(buffered.room)),
+                    of: self.writes_came,
+                    ..Owing::default()
+                }
+            }
+            None => self.owed_by_drives(now, stack, drives),
+        }
+    }
+
+    fn owed_by_drives(&self, now: Instant, stack: &Stack, drives: &[Box<dyn Drive>]) -> Owing {
         let writes = |blocks: Blocks| {
             let writes = u128::from(blocks.0) * u128::from(self.writes_came);
             (writes / u128::from(self.sent.max(1))) as u64
@@ -380,6 +403,7 @@ impl Recorder {
         let sum = sum.unwrap_or_default();
         Owing {
             writes: writes(sum.blocks),
+            in_buffer: false,
             cache_size: sum.cache_size.map(writes),
             sorts: sum.sorts,
             later: stack.uses_spare_time(),

@@ -338,13 +338,13 @@ pub(crate) fn takes_one(config: &serde_json::Value) -> bool {
 /// go to the drives together: so there requests have to wait, too.
 pub(crate) fn at_limit(run: &Run, is_open: bool) -> bool {
     let [busy, _] = busy::for_requests(run);
-    if busy <= SATURATED || !is_open {
+    if busy <= SATURATED || !is_open || !is_enough(run.requests) {
         return false;
     }
     let takes_one = takes_one(&run.config);
     match run.demand {
         Some(demand) => takes_one || is_near(&demand),
-        None => takes_one && is_below_memory(run) && is_enough(run.requests),
+        None => takes_one && is_below_memory(run),
     }
 }
 

@@ -15,17 +15,24 @@ const APPLICATIONS_MAX: usize = 6;
 
 /// After how many seconds the application of a run was up; of several each, one below the other.
 pub(super) fn up(run: &Run) -> String {
-    let took = |took: Option<f64>| took.map_or("not up".to_owned(), number);
+    let not_up = |started: bool| match started {
+        true => "not up".to_owned(),
+        false => "not started".to_owned(),
+    };
+    let started = |one: &ApplicationFound| one.up + one.not_up + one.failed;
     if run.applications.len() < 2 {
-        return took(run.measure(KEY, "startup_s").map(|found| found.value()));
+        let took = run.measure(KEY, "startup_s").map(|found| found.value());
+        let any = run.applications.iter().any(|one| started(one) > 0);
+        return took.map_or_else(|| not_up(any), number);
     }
     let one = |one: &ApplicationFound| {
-        let all = one.up + one.not_up + one.failed;
+        let all = started(one);
         let of = match (one.up, all) {
             (0, _) | (_, 1) => String::new(),
             (up, all) => format!(" ({up} of {all})"),
         };
-        format!("{} {}{of}", plain(&one.name), took(one.mean_s))
+        let took = one.mean_s.map_or_else(|| not_up(all > 0), number);
+        format!("{} {took}{of}", plain(&one.name))
     };
     let listed = run.applications.iter().take(APPLICATIONS_MAX);
     let mut lines: Vec<String> = listed.map(one).collect();
@@ -53,13 +60,20 @@ fn of_one(run: &Run) -> Option<Groups> {
         let time = |seconds: Option<f64>| seconds.map_or(dash(), number);
         let mut cells = vec![plain(&one.name)];
         cells.extend([u64::from(one.stream), one.rounds].map(|number| number.to_string()));
-        cells.extend(any_late.then(|| one.late.map_or(dash(), |late| late.to_string())));
+        cells.extend(any_late.then(|| late_of(&[one])));
         cells.push(if one.ended { "yes" } else { "no" }.to_owned());
         cells.extend([time(one.mean_s), time(one.max_s)]);
         cells.extend([one.read_mb_s, one.written_mb_s, one.held_s].map(number));
         cells
     });
     table((heads, 1), rows.collect(), "processes")
+}
+
+/// How many of the times at which these were to begin a round were late.
+fn late_of(processes: &[&ProcessFound]) -> String {
+    let timed = processes.iter().filter_map(|one| one.late.zip(one.due));
+    let sum = timed.reduce(|one, other| (one.0 + other.0, one.1 + other.1));
+    sum.map_or(dash(), |(late, due)| format!("{late} of {due}"))
 }
 
 /// Processes of a run that are told together: one, or those of one description.
@@ -108,11 +122,7 @@ impl<'a> Alike<'a> {
         let mean = all().filter_map(took).sum::<f64>() / rounds as f64;
         let longest = all().filter_map(|one| one.max_s).fold(0.0, f64::max);
         let time = |seconds: f64| if rounds > 0 { number(seconds) } else { dash() };
-        let late: Vec<u64> = all().filter_map(|one| one.late).collect();
-        let late = match late.is_empty() {
-            true => dash(),
-            false => late.iter().sum::<u64>().to_string(),
-        };
+        let late = late_of(&self.all);
         let mut cells = vec![self.name(), plain(&run.label), rounds.to_string()];
         cells.extend(any_late.then_some(late));
         cells.extend([time(mean), time(longest)]);

@@ -216,7 +216,7 @@ pub(super) fn warnings(
         );
         warnings.push(Warning::new(WarningKind::Saturated, text).of_run(&run.label));
     }
-    warnings.extend(filling(&run.label, unsteady.filling));
+    warnings.extend(filling(run, unsteady.filling));
     warnings.extend(credits_spent(&run.label, unsteady.spent));
     warnings.extend(starved(&run.label, seen.starved));
     warnings.extend(missed_targets(run));

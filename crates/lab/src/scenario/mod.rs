@@ -161,6 +161,21 @@ impl Scenario {
         self
     }
 
+    /// What it has, however that is said: each part by its own name, with all its knobs.
+    pub(crate) fn made(&self) -> String {
+        let parts = self.parts.iter().map(|(kind, part)| {
+            let whole = part.spelled_out(kind.kind);
+            // What is wrong with it is told when it is built.
+            whole.unwrap_or_else(|_| part.clone())
+        });
+        let parts: Vec<PartConfig> = parts.collect();
+        let scenario = Scenario {
+            parts: Parts::default(),
+            ..self.clone()
+        };
+        format!("{parts:?} {scenario:?}")
+    }
+
     /// How the volumes of its trace are placed, if it has several.
     pub fn volumes(&self) -> Option<Volumes> {
         match &self.load {

@@ -111,6 +111,12 @@ struct Found {
     failed: f64,
 }
 
+impl Found {
+    fn is_started(&self) -> bool {
+        self.up + self.not_up > 0.0
+    }
+}
+
 impl Application<'_> {
     /// What it is called in a sentence.
     fn subject(self) -> String {
@@ -140,11 +146,7 @@ impl Application<'_> {
         Some(Found {
             took: one.mean_s,
             up: one.up as f64,
-            // One that was never started counts, too.
-            not_up: match one.not_up + one.failed {
-                0 if one.up == 0 => 1.0,
-                not => not as f64,
-            },
+            not_up: (one.not_up + one.failed) as f64,
             failed: failed(one),
         })
     }
@@ -180,8 +182,9 @@ impl Application<'_> {
     /// Why it was not up, whichever of these runs one looks at.
     fn not_up(self, runs: &[&Run]) -> &'static str {
         let found = || runs.iter().filter_map(|run| self.found(run));
-        let late = found().any(|found| found.not_up > found.failed);
+        let late = found().any(|found| found.not_up > found.failed || !found.is_started());
         match (late, found().any(|found| found.failed > 0.0)) {
+            _ if !found().any(|found| found.is_started()) => "was not started before the run ended",
             (_, false) => "was not up when the run ended",
             (true, true) => "was not up when the run ended, or requests of it failed",
             (false, true) => "was not up, as requests of it failed",
@@ -393,7 +396,7 @@ fn without(run: &Run) -> String {
     );
     match of(run, "late_percent") {
         Some(late) => format!(
-            "{} % of the rounds with a time of their own were late; {moves}",
+            "at {} % of the times at which a round was due it was late or did not begin; {moves}",
             number(late)
         ),
         None => moves,
@@ -592,7 +595,7 @@ mod tests {
         );
         assert_eq!(
             alone(both("", "", 0.5, [0, 0, 0])),
-            "bash is up after 0.5 s. xterm was not up when the run ended."
+            "bash is up after 0.5 s. xterm was not started before the run ended."
         );
         let (headline, _) = told(&[
             both("", "none", 5.0, twice),
@@ -681,7 +684,7 @@ mod tests {
         assert_eq!(
             details,
             [
-                "a: 25.00 % of the rounds with a time of their own were late; processes read 80.00 and write 2.000 MB/s, of memory and \
+                "a: at 25.00 % of the times at which a round was due it was late or did not begin; processes read 80.00 and write 2.000 MB/s, of memory and \
                  drives; drives move 0.000; b: processes read 80.00 and write 0.000 MB/s, of memory and drives; drives move 0.000."
             ]
         );

@@ -53,6 +53,7 @@ pub fn of(runs: &[Judged<'_>], varied: &[Varied], baseline: Option<String>) -> V
             caveats::flushes(runs),
             caveats::wrong_blocks(runs),
             caveats::missed_targets(runs),
+            caveats::kept_writes(runs),
         ];
         let more = more.into_iter().flatten().map(|told| format!(" {told}"));
         return Verdict {

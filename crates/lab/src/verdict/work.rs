@@ -3,9 +3,15 @@
 //! Their requests are others in each run, so means of requests are not compared. A run of which a
 //! request failed is never done and written: it stands in no order.
 
+use nearslot_core::contract::Destage;
+use nearslot_core::registry::Kind;
+
 use crate::filesystem::{KEY, gave_up, is_undone};
 use crate::number::seconds;
 use crate::outcome::Run;
+
+/// The key of what a write buffer counts.
+const BUFFER: &str = <dyn Destage as Kind>::CARD.key;
 
 /// When all was done and written, if it was.
 fn done(run: &Run) -> Option<f64> {
@@ -22,6 +28,14 @@ fn which(those: &[&Run], all: usize) -> String {
     match those {
         [one] => one.label.clone(),
         _ => format!("{} of {all} runs", those.len()),
+    }
+}
+
+/// That all was done, and where it is: what a write buffer answers is in it as long as it keeps it.
+fn done_in_words(runs: &[&Run]) -> &'static str {
+    match runs.iter().any(|run| run.has(BUFFER, "dirty_pages")) {
+        true => "Everything is done, and written to the drives or the write buffer,",
+        false => "Everything is done and written",
     }
 }
 
@@ -43,7 +57,7 @@ pub(super) fn sentences(runs: &[&Run]) -> (String, Vec<String>) {
         return (headline.to_owned(), Vec::new());
     };
     let never = runs.len() - all.len();
-    let begin = format!("Everything is done and written after {}", seconds(*first));
+    let begin = format!("{} after {}", done_in_words(runs), seconds(*first));
     let headline = match (runs.len(), first.total_cmp(last).is_eq()) {
         (1, _) => format!("{begin}."),
         (_, true) if never == 0 => format!("{begin} in each run."),

@@ -22,6 +22,7 @@ use crate::host::beside::{self, Beside};
 use crate::host::startup::{self, Startup};
 use crate::host::told::{self, Process, Step};
 use crate::host::{self, Machine, Settings};
+use crate::number::list;
 use crate::outcome::{ApplicationFound, Number, ProcessFound, Progress};
 
 /// The volume, if nothing is said, in blocks: 160 GB, or the whole drive where that is smaller.
@@ -409,6 +410,41 @@ fn seconds(knobs: &Knobs, key: &str) -> Duration {
     Duration::from_ms_f64(knobs.number(key) * 1e3)
 }
 
+/// Whether an application has writes that it could leave out, if it was told to.
+fn check_writes(
+    knobs: &Knobs,
+    env: &LoadEnv<'_>,
+    volume: u64,
+    all: &[Process],
+) -> Result<(), ConfigError> {
+    if knobs.flag("application_writes") {
+        return Ok(());
+    }
+    let steps = all.iter().flat_map(|process| &process.steps);
+    let started = steps.filter_map(|step| match step {
+        Step::Start(startup) => Some(startup.name.clone()),
+        _ => None,
+    });
+    let started: Vec<String> = started.collect();
+    for name in &started {
+        if startup::find(name, env.seed, volume / 2)?.writes() {
+            return Ok(());
+        }
+    }
+    if started.is_empty() {
+        return Ok(());
+    }
+    let allowed = format!(
+        "with an application that writes while it starts, which {} does not",
+        list(&started)
+    );
+    Err(ConfigError::value(
+        "host.application_writes",
+        "false",
+        &allowed,
+    ))
+}
+
 /// Everybody: who is beside, who is told of, and who starts the application.
 fn everybody(knobs: &Knobs, env: &LoadEnv<'_>, volume: u64) -> Result<Vec<Process>, ConfigError> {
     let beside = Beside::read(knobs.choice("beside")).expect("the card accepted it");
@@ -442,6 +478,7 @@ fn everybody(knobs: &Knobs, env: &LoadEnv<'_>, volume: u64) -> Result<Vec<Proces
             steps: vec![Step::Start(startup)],
         });
     }
+    check_writes(knobs, env, volume, &all)?;
     if all.is_empty() {
         let allowed = "an application (launch=xterm), somebody beside (beside=10r-seq) or [[workload.process]]";
         return Err(ConfigError::value("host", "no process", allowed));

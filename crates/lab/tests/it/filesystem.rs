@@ -225,6 +225,36 @@ fn a_log_that_gave_up_is_told() {
     );
 }
 
+/// What a write buffer has is answered, and on no drive yet.
+#[test]
+fn what_is_in_a_write_buffer_is_not_said_to_be_on_the_drives() {
+    let text = format!("drive = '{DRIVE}'\nworkload = 'filesystem:files=50'");
+    let scenario = Scenario::from_toml(&text, std::path::Path::new(".")).unwrap();
+    let said = |buffers: &[&str]| {
+        let buffers = grid::Vary {
+            key: "buffer".to_owned(),
+            values: buffers.iter().map(|buffer| (*buffer).to_owned()).collect(),
+        };
+        let points = grid::points(&scenario, &[buffers]).unwrap();
+        let found = compare(&points, None, &Wanted::default(), &Control::default());
+        found.unwrap().verdict.headline
+    };
+    let none = said(&["none"]);
+    assert!(
+        none.starts_with("Everything is done and written after "),
+        "{none}"
+    );
+    for buffers in [&["lrw:size=10MiB"][..], &["none", "lrw:size=10MiB"]] {
+        let told = said(buffers);
+        let begin = "Everything is done, and written to the drives or the write buffer, after ";
+        assert!(told.starts_with(begin), "{told}");
+        assert!(
+            told.contains("nothing went from the write buffer"),
+            "{told}"
+        );
+    }
+}
+
 /// Blocks whose write failed are not written again: how soon a run was over that left them out is
 /// no time to be held against others.
 #[test]

@@ -4,7 +4,7 @@ use nearslot_core::contract::Faults;
 use nearslot_core::stack::Stack;
 use nearslot_core::units::{Blocks, Instant};
 
-use crate::measure::{Filling, Measured, ReadFirst, Starved};
+use crate::measure::{Behind, Filling, Measured, ReadFirst, Starved};
 use crate::scenario::Scenario;
 
 /// What was seen of a run that is in none of its numbers.
@@ -12,7 +12,7 @@ use crate::scenario::Scenario;
 pub(in crate::run) struct Seen {
     /// From when on its queue was looked at, if faults begin then.
     pub(super) late: Option<Instant>,
-    pub(super) grew_in_caches: bool,
+    pub(super) grew_behind: Option<Behind>,
     pub(in crate::run) filling: Option<Filling>,
     pub(super) starved: Option<Starved>,
     pub(super) read_first: ReadFirst,
@@ -32,7 +32,7 @@ impl Seen {
         let begin = faults.begins().map(|[_, last]| last);
         Seen {
             late: begin.filter(|begin| *begin <= measured.growth_from()),
-            grew_in_caches: measured.grew_in_caches(),
+            grew_behind: measured.grew_behind(),
             filling: measured.filling(!scenario.is_open()),
             starved: measured.starved(),
             read_first: measured.read_first(),

@@ -67,6 +67,7 @@ fn a_win_over_a_queue_that_may_grow_says_so() {
     // Drives that are never idle are at their limit whatever was estimated, if they take one
     // command at a time. Below a memory nothing was.
     runs[0].0.utilisation = 0.99;
+    runs[0].0.requests = 1_000;
     for (depth, may_grow) in [(1, true), (512, false)] {
         runs[0].0.config = serde_json::json!({"drive": {"queue_depth": depth}});
         runs[0].0.at_limit = crate::overload::at_limit(&runs[0].0, true);

@@ -276,3 +276,28 @@ fn what_lives_on_credits_is_not_sure() {
     assert!((250.0..300.0).contains(&holds), "{holds}");
     assert!(!said.contains("credits"), "{said}");
 }
+
+/// A write buffer that has room for all that comes makes no rate sure, however easy; ten times the
+/// requests tell what its drive takes, far less.
+#[test]
+fn what_a_write_buffer_only_keeps_is_sure_of_nothing() {
+    let settings = [("drive", "desktop-7200-90mb"), ("buffer", "lrw:size=4MiB")];
+    let of = |requests: u64| {
+        let base = synthetic(
+            &format!("poisson:read_share=0:requests={requests}"),
+            &settings,
+        );
+        found(&points(&base, &[]), &how("mean < 20 ms", Find::Rate))
+    };
+    let (few, many) = (of(900), of(20_000));
+    let [few_choice, many_choice] = [&few, &many].map(|found| &found.choices[0]);
+    assert_eq!(few_choice.surely_holds, None, "{few_choice:?}");
+    assert_eq!(few_choice.limit, None, "no drive had anything to do");
+    assert!(few_choice.holds.unwrap() > 100.0 * many_choice.holds.unwrap());
+    assert!(
+        said(&few).contains("in a write buffer that fills"),
+        "{}",
+        said(&few)
+    );
+    assert!(many_choice.surely_holds.is_some(), "{many_choice:?}");
+}

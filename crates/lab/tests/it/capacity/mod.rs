@@ -761,3 +761,28 @@ fn no_speed_is_tried_at_which_a_trace_outlasts_virtual_time() {
     assert!((0.2..0.22).contains(&easiest), "{easiest}");
     assert_eq!((found.best, found.choices[0].fails), (None, Some(easiest)));
 }
+
+/// What is told of a choice by itself is the same in any company. With the fourth seed `satf` is
+/// compared where it holds by chance, beyond a rate at which it fails.
+#[test]
+fn a_choice_reaches_as_far_in_any_company() {
+    let reached = |seed: &str, vary: &str| {
+        let settings = [("drive", "desktop-7200-90mb"), ("seed", seed)];
+        let base = synthetic("poisson:requests=500", &settings);
+        let found = found(&points(&base, &[vary]), &how("p90 < 40 ms", Find::Rate));
+        let mut choices = found.choices.into_iter();
+        let satf = choices.find(|one| one.choice == "sched=satf");
+        let satf = satf.expect("it is one of them");
+        let sure = (satf.surely_holds, satf.surely_fails, satf.unevenly_sure);
+        (sure, satf.holds, satf.fails, satf.contradicted)
+    };
+    for seed in ["1", "4"] {
+        let alone = reached(seed, "sched=satf");
+        for others in [
+            "sched=satf,fcfs",
+            "sched=satf,gap_satf,aged_satf,gap_satf:age_limit_ms=300",
+        ] {
+            assert_eq!(reached(seed, others), alone, "{seed}: {others}");
+        }
+    }
+}

@@ -80,8 +80,30 @@ fn rounds_with_a_time_of_their_own_are_late_when_they_take_longer() {
     assert!((most - 0.002).abs() < 1e-5, "{most}");
     assert_eq!(number(&fast, "late_percent"), 0.0);
     let late = told("0.5");
-    assert_eq!(found(&late, "player").late, Some(10));
+    // Each takes a little longer than four may, so four do not begin behind each but the last.
+    let player = found(&late, "player");
+    assert_eq!(
+        (player.rounds, player.late, player.due),
+        (10, Some(46), Some(46))
+    );
     assert_eq!(number(&late, "late_percent"), 100.0);
+}
+
+/// A round that is under way at the end is late if it has taken too long, and others did not begin
+/// meanwhile.
+#[test]
+fn a_round_that_never_ends_is_late() {
+    let told = |think: &str| {
+        let told = served(&format!(
+            "[workload]\nname = 'host'\nseconds = 2\n[[workload.process]]\nname = 'player'\nevery_ms = 300\nsteps = [{{ think_ms = {think} }}]"
+        ));
+        let player = found(&told, "player");
+        (player.rounds, player.late, player.due)
+    };
+    assert_eq!(told("9000"), (0, Some(7), Some(7)));
+    // The seventh began at 1.8 s.
+    assert_eq!(told("10"), (7, Some(0), Some(7)));
+    assert_eq!(told("250"), (6, Some(0), Some(6)));
 }
 
 #[test]

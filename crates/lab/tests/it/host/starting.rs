@@ -265,11 +265,11 @@ fn what_others_move_is_counted_from_the_first_start_on() {
 }
 
 #[test]
-fn a_start_up_that_never_began_is_not_up() {
+fn a_start_up_that_never_began_is_neither_up_nor_late() {
     let told = served(
         "[workload]\nname = 'host'\nseconds = 2\n[[workload.process]]\nname = 'one'\ntimes = 1\nsteps = [{ think_ms = 9000 }, { start = 'bash' }]",
     );
-    assert_eq!(number(&told, "not_up"), 1.0);
+    assert_eq!([number(&told, "up"), number(&told, "not_up")], [0.0; 2]);
 }
 
 /// One that fails, one that lasts too long, and one that is not started at all: each is told as

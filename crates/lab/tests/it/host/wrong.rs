@@ -37,6 +37,10 @@ const WRONG: &[(&str, &str)] = &[
         "host.counted_s = 60.5 (allowed: at most 60, until the run ends",
     ),
     (
+        "workload = 'host:launch=xterm:application_writes=false'",
+        "host.application_writes = false (allowed: with an application that writes while it starts, which xterm does not",
+    ),
+    (
         "workload = 'host:launch=xterm:counted_s=3'",
         "host.counted_s = 3 (allowed: where an application starts beside others",
     ),

@@ -143,6 +143,7 @@ pub(crate) fn alone() -> Results {
             mean_s: (rounds > 0).then_some(mean),
             min_s: (rounds > 0).then_some(mean / 4.0),
             max_s: (rounds > 0).then_some(mean * 3.0),
+            due: late.map(|_| rounds),
             late,
             read_mb_s: read,
             ..ProcessFound::default()

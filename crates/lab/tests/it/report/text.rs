@@ -115,7 +115,10 @@ fn runs_of_hosts_have_a_table_of_processes() {
         late[0],
         "db-1 to db-2, together sched=none 490 – 0.078 0.600 1.900 0.400 0.000"
     );
-    assert!(late[5].starts_with("player sched=bfq 500 14 "), "{late:?}");
+    assert!(
+        late[5].starts_with("player sched=bfq 500 14 of 500 "),
+        "{late:?}"
+    );
 }
 
 #[test]
