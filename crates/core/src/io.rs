@@ -301,6 +301,8 @@ pub struct Buffered {
     pub room: u64,
     /// Pages that writes have brought so far.
     pub came: u64,
+    /// How many writes that were; those that went past it are none of these.
+    pub writes: u64,
 }
 
 /// Credits for bursts that a drive has, by which it is faster than it can be for ever.

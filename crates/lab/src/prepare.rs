@@ -361,8 +361,6 @@ fn come_before(load: &mut dyn Workload, time: Instant) -> u64 {
     count
 }
 
-/// How a trace is replayed, every default spelled out; `fit` is what was done to addresses, within
-/// so many blocks if that is less than the volume.
 /// Whether something is to be guessed, if it was said what.
 fn check_guess(load: &TraceLoad, trace: &LoadedTrace) -> Result<(), ConfigError> {
     let known = trace.summary();
@@ -379,6 +377,8 @@ fn check_guess(load: &TraceLoad, trace: &LoadedTrace) -> Result<(), ConfigError>
     }
 }
 
+/// How a trace is replayed, every default spelled out; `fit` is what was done to addresses, within
+/// so many blocks if that is less than the volume.
 fn effective(load: &TraceLoad, fit: &str, room: Option<Blocks>) -> serde_json::Value {
     let mut effective = json!({ "replay": load.replay, "fit": fit });
     if let Some(room) = room.filter(|_| fit != "none") {

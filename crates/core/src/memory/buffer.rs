@@ -124,6 +124,8 @@ pub(super) struct Buffer {
     complete: VecDeque<Unit>,
     /// Pages that are taken.
     taken: u64,
+    /// Writes that have entered.
+    entered: u64,
     /// Units that are on their way.
     going: u32,
     /// Where writes ended, if the policy wants sequences of them to be told from the rest.
@@ -147,6 +149,7 @@ impl Buffer {
             held: Slab::new(),
             complete: VecDeque::new(),
             taken: 0,
+            entered: 0,
             going: 0,
             changed: Vec::new(),
             counts: BufferCounts::default(),
@@ -202,6 +205,7 @@ impl Buffer {
             pages: self.taken,
             room: self.parts.pages,
             came: self.counts.written,
+            writes: self.entered,
         }
     }
 
@@ -305,6 +309,7 @@ impl Buffer {
 
     /// A write enters, for which there is room.
     pub(super) fn enter(&mut self, extent: &Extent) {
+        self.entered += 1;
         let writers = self.writers.as_mut();
         let sequence = writers.is_some_and(|known| known.wrote(extent));
         let volumes = self.parts.volumes;

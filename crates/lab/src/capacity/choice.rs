@@ -92,6 +92,7 @@ impl Choice {
         let shown = is_enough(finished.onset) || !answer.estimate;
         let tried = Tried {
             at: self.axis.values[at],
+            compared: asked == Asked::ByComparison,
             word: match shown {
                 true => answer.into(),
                 false => Outcome::NotShown,

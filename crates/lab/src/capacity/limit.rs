@@ -236,7 +236,7 @@ fn do_no_more(found: &Reached, seen: &Tried, (find, full): (Find, Option<f64>)) 
 fn gain(tried: &[Tried], seen: &Tried) -> Option<f64> {
     let deepest = tried
         .iter()
-        .rfind(|other| other.at.total_cmp(&seen.at).is_ne())?;
+        .rfind(|other| !other.compared && other.at.total_cmp(&seen.at).is_ne())?;
     let rate = (deepest.throughput_rps / seen.throughput_rps).ln();
     Some(rate / (deepest.at / seen.at).ln())
 }

@@ -253,6 +253,9 @@ words! {
 pub struct Tried {
     /// The setting.
     pub at: f64,
+    /// Whether that was only to compare the choice with the best one.
+    #[serde(skip)]
+    compared: bool,
     /// Whether the objectives hold.
     pub word: Outcome,
     /// What was measured for each objective, in their order.

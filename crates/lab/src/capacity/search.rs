@@ -259,21 +259,19 @@ mod tests {
 
     #[test]
     fn all_three_boundaries_are_found_wherever_they_lie() {
-        {
-            for start in [-50, 0, 37, 100] {
-                for surely in -51_i64..=100 {
-                    let truth = (surely, surely + surely.rem_euclid(4), surely + 9);
-                    let (found, runs) = search(Search::new((-50, 100), start, 5), truth);
-                    let check = |boundary: Boundary, last: i64| {
-                        assert_eq!(boundary.holds, (last >= -50).then_some(last.min(100)));
-                        assert_eq!(boundary.fails, (last < 100).then_some(last.max(-51) + 1));
-                    };
-                    check(found.surely, truth.0);
-                    check(found.estimate, truth.1);
-                    check(found.possibly, truth.2);
-                    assert!(!found.contradicted);
-                    assert!(runs <= 30, "{runs} runs for {truth:?} from {start}");
-                }
+        for start in [-50, 0, 37, 100] {
+            for surely in -51_i64..=100 {
+                let truth = (surely, surely + surely.rem_euclid(4), surely + 9);
+                let (found, runs) = search(Search::new((-50, 100), start, 5), truth);
+                let check = |boundary: Boundary, last: i64| {
+                    assert_eq!(boundary.holds, (last >= -50).then_some(last.min(100)));
+                    assert_eq!(boundary.fails, (last < 100).then_some(last.max(-51) + 1));
+                };
+                check(found.surely, truth.0);
+                check(found.estimate, truth.1);
+                check(found.possibly, truth.2);
+                assert!(!found.contradicted);
+                assert!(runs <= 30, "{runs} runs for {truth:?} from {start}");
             }
         }
     }

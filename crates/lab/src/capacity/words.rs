@@ -31,7 +31,10 @@ pub(super) fn sentences(capacity: &Capacity, made_arrays: bool) -> (String, Vec<
     details.extend(not_steady(capacity));
     let choices = capacity.choices.iter().filter(|found| found.contradicted);
     details.extend(choices.map(|found| contradicted(capacity, found)));
-    let uneven = capacity.choices.iter().filter(|found| found.unevenly_sure);
+    let uneven = capacity
+        .choices
+        .iter()
+        .filter(|found| found.unevenly_sure && found.holds.is_some());
     details.extend(uneven.map(|found| unevenly_sure(capacity, found)));
     let several = |found: &Reached| found.tried.iter().any(|tried| tried.at > 1.0);
     if made_arrays && capacity.choices.iter().any(several) {
@@ -217,7 +220,7 @@ fn contradicted(capacity: &Capacity, found: &Reached) -> String {
 /// Where a harder setting is surer than an easier one: which of them is told.
 fn unevenly_sure(capacity: &Capacity, found: &Reached) -> String {
     format!(
-        "Under {} a harder setting is surer than an easier one: what is told is the first that is not sure to hold, and the first that is sure to fail.",
+        "Under {} a harder setting is surer than an easier one: what is told is the last before one that is not sure to hold, and the first that is sure to fail.",
         name(capacity, found)
     )
 }

@@ -90,13 +90,16 @@ impl Actor {
             .map_or(Duration(0), |began| end.since(began))
     }
 
-    /// Times by `now` at which it was to begin a round, which it may every so often. A round that is
+    /// Times by `now` at which it was to begin a round, which it may every so often, and so many times
+    /// if that is said. A round that is
     /// under way counts once it is late.
-    pub(super) fn times(&self, every: Duration, now: Instant) -> Times {
+    pub(super) fn times(&self, (every, rounds): (Duration, Option<u64>), now: Instant) -> Times {
         let mut times = self.found.times;
-        let under_way = self.began.is_some() && self.ended.is_none() && self.round_began <= now;
+        let has_begun = self.began.is_some_and(|began| began <= now);
+        let under_way = has_begun && self.ended.is_none() && self.round_began <= now;
         if under_way && now.since(self.round_began) > every {
-            times.past(now.since(self.round_began), every, false);
+            let last = rounds == Some(self.found.rounds + 1);
+            times.past(now.since(self.round_began), every, last);
         }
         times
     }

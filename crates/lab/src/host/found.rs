@@ -240,7 +240,7 @@ impl Machine {
             let any = one.rounds > 0;
             let told = &self.told[actor.told];
             let every = told.every.filter(|_| !told.of_load);
-            let times = every.map(|every| actor.times(every, self.now));
+            let times = every.map(|every| actor.times((every, told.times), self.now));
             ProcessFound {
                 name: actor.name.clone(),
                 stream: actor.stream,

@@ -204,8 +204,8 @@ fn long_times(found: &Inspection, rate: f64, coarse: bool, list: &mut List) {
     }
 }
 
-/// Whether more than a tenth of the gaps that are any are nearly as long as the mean one, or longer:
-/// else a few pauses make the mean.
+/// Whether more than a tenth of the gaps that are any are a tenth as long as the mean one, about, or
+/// longer: else a few pauses make the mean.
 fn gaps_are_long(gaps: &GapOctaves, rate: f64) -> bool {
     let least_ns = 1e9 / rate / 10.0;
     let bins = gaps.from_ns.iter().zip(&gaps.gaps);

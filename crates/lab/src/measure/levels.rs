@@ -24,10 +24,11 @@ use crate::number::{counted, grouped};
 const GROWTH_MIN: f64 = 0.02;
 /// Nor is one shorter than this.
 const GROWTH_QUEUE_MIN: u64 = 64;
-/// So many requests for each drive that is busy have been answered, or wait, before a queue is said
-/// to grow: where many drives are, what comes first meets some that are idle beside some that are
-/// not, and the queue before these comes to rest after a while.
-const FOR_EACH_MIN: u64 = 8;
+/// So many requests for each drive that is busy have been answered, or so many wait, before a queue is
+/// said to grow: where many drives are, what comes first meets some that are idle beside some that
+/// are not, and the queue before these comes to rest after a while.
+const ANSWERED_MIN: u64 = 8;
+const WAITING_MIN: u64 = 4;
 /// Of this part of the writes that came, those that a cache keeps are told where they are nowhere
 /// else: of disks that choose the order in which they write, as these owe more for a while, until
 /// they have their choice, of loads that wait for answers, and of write buffers. Of fewer, what was
@@ -123,20 +124,21 @@ impl Filling {
     /// What was seen, in words that go on a sentence.
     pub(crate) fn seen(&self) -> String {
         let (owed, of) = (grouped(self.owed), counted(self.of, "write"));
-        let [were, fill, are] = match self.in_buffer {
-            true => ["a write buffer that was", "a write buffer that fills", "is"],
-            false => ["write caches that were", "write caches that fill", "are"],
-        };
-        let where_to = match (self.grows, self.full_after) {
-            (false, _) => format!("{were} empty at first"),
-            (true, None) => format!("{fill} as long as requests come"),
-            (true, Some(requests)) => format!(
-                "{fill} as long as requests come and {are} full after about {} of them",
+        let place = match (self.in_buffer, self.grows, self.full_after) {
+            (true, _, None) => "a write buffer".to_owned(),
+            (true, _, Some(requests)) => format!(
+                "a write buffer that has room for what about {} requests leave there",
+                grouped(requests)
+            ),
+            (false, false, _) => "write caches that were empty at first".to_owned(),
+            (false, true, None) => "write caches that fill as long as requests come".to_owned(),
+            (false, true, Some(requests)) => format!(
+                "write caches that fill as long as requests come and are full after about {} of them",
                 grouped(requests)
             ),
         };
         format!(
-            "{owed} of {of} were answered and not yet written when the last request came, in {where_to}"
+            "{owed} of {of} were answered and not yet written when the last request came, in {place}"
         )
     }
 }
@@ -253,7 +255,8 @@ impl Levels {
         let queue = last.behind(of(&last));
         let answered = last.came.saturating_sub(last.waiting);
         let long = queue >= GROWTH_QUEUE_MIN && seconds > 0.0;
-        let long = long && queue.max(answered) >= FOR_EACH_MIN * last.busy;
+        let long =
+            long && (answered >= ANSWERED_MIN * last.busy || queue >= WAITING_MIN * last.busy);
         let grows = long
             && self
                 .noted
@@ -267,5 +270,7 @@ impl Levels {
 fn grew(from: &Level, to: &Level, of: fn(&Level) -> u64) -> bool {
     let least = GROWTH_MIN * (to.came - from.came) as f64;
     let behind = |level: &Level| level.behind(of(level)) as f64;
-    behind(to) - behind(from) >= least.max(1.0)
+    // Fewer drives that are busy are no more that wait.
+    let [all, queue] = [of(to) as f64 - of(from) as f64, behind(to) - behind(from)];
+    all.min(queue) >= least.max(1.0)
 }

@@ -189,9 +189,15 @@ fn what_drives_do_is_no_queue() {
     assert_eq!(all_busy(337), Some(200.0));
     assert_eq!(all_busy(338), None);
     let mut levels = cached([0; LEVELS], [0, 900, 1_800, 2_700, 3_600], None);
-    levels.noted[LEVELS - 1].busy = 400;
-    assert_eq!(levels.growth_rps(), Some(900.0), "eight wait for each");
-    levels.noted[LEVELS - 1].busy = 401;
+    levels.noted[LEVELS - 1].busy = 720;
+    assert_eq!(levels.growth_rps(), Some(900.0), "four wait for each");
+    levels.noted[LEVELS - 1].busy = 721;
+    assert_eq!(levels.growth_rps(), None);
+    // As many wait all the time, and fewer drives are busy.
+    let mut levels = cached([0; LEVELS], [500; LEVELS], None);
+    for (level, busy) in levels.noted.iter_mut().zip([400, 300, 200, 100, 0]) {
+        level.busy = busy;
+    }
     assert_eq!(levels.growth_rps(), None);
 }
 

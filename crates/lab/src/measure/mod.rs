@@ -371,7 +371,7 @@ impl Recorder {
         match stack.buffered().filter(|buffered| buffered.came > 0) {
             Some(buffered) => {
                 let writes = |pages: u64| {
-                    let writes = u128::from(pages) * u128::from(self.writes_came);
+                    let writes = u128::from(pages) * u128::from(buffered.writes);
                     (writes / u128::from(buffered.came)) as u64
                 };
                 Owing {

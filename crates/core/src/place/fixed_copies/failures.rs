@@ -50,13 +50,14 @@ impl<L: Layout> FixedCopies<L> {
     }
 
     /// Whether somebody is reading something of a chunk, from a drive that is not gone. One that
-    /// waits does not read yet.
+    /// waits does not read yet, and what one reads in vain is seen by nobody.
     pub(super) fn is_read(&self, chunk: Chunk) -> bool {
         let mut underway = self.underway.iter();
         underway.any(|(_, one)| {
             let mut chunks = one.first.chunk().run(one.chunks);
             let is_gone = || self.gone.has(self.layout.place(one.first).0);
-            let reads = matches!(one.part, Part::Read(Reading { waits: false, .. }));
+            let reads =
+                matches!(one.part, Part::Read(reading) if !reading.waits && !reading.in_vain);
             reads && chunks.any(|other| other == chunk) && !is_gone()
         })
     }
@@ -243,6 +244,8 @@ impl<L: Layout> FixedCopies<L> {
                 continue;
             }
             (reading.waits, reading.in_vain) = (false, !is_taken);
+            // A write may have put there since what could not be read before.
+            reading.tried &= !state.current;
             self.waiting -= 1;
             out.open(Tag(READ_LATER + key as u64));
         }

@@ -295,7 +295,7 @@ fn what_a_write_buffer_only_keeps_is_sure_of_nothing() {
     assert_eq!(few_choice.limit, None, "no drive had anything to do");
     assert!(few_choice.holds.unwrap() > 100.0 * many_choice.holds.unwrap());
     assert!(
-        said(&few).contains("in a write buffer that fills"),
+        said(&few).contains("in a write buffer that has room for what about "),
         "{}",
         said(&few)
     );

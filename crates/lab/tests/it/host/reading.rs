@@ -93,17 +93,21 @@ fn rounds_with_a_time_of_their_own_are_late_when_they_take_longer() {
 /// meanwhile.
 #[test]
 fn a_round_that_never_ends_is_late() {
-    let told = |think: &str| {
+    let told = |think: &str, more: &str| {
         let told = served(&format!(
-            "[workload]\nname = 'host'\nseconds = 2\n[[workload.process]]\nname = 'player'\nevery_ms = 300\nsteps = [{{ think_ms = {think} }}]"
+            "[workload]\nname = 'host'\nseconds = 2\n[[workload.process]]\nname = 'player'\nevery_ms = 300\n{more}\nsteps = [{{ think_ms = {think} }}]"
         ));
         let player = found(&told, "player");
         (player.rounds, player.late, player.due)
     };
-    assert_eq!(told("9000"), (0, Some(7), Some(7)));
+    assert_eq!(told("9000", ""), (0, Some(7), Some(7)));
+    assert_eq!(told("9000", "times = 1"), (0, Some(1), Some(1)));
+    // It has not begun when the other one ends.
+    let other = "start_s = 1.5\n[[workload.process]]\nname = 'other'\ntimes = 1";
+    assert_eq!(told("1000", other), (0, Some(0), Some(0)));
     // The seventh began at 1.8 s.
-    assert_eq!(told("10"), (7, Some(0), Some(7)));
-    assert_eq!(told("250"), (6, Some(0), Some(6)));
+    assert_eq!(told("10", ""), (7, Some(0), Some(7)));
+    assert_eq!(told("250", ""), (6, Some(0), Some(6)));
 }
 
 #[test]

@@ -233,6 +233,33 @@ fn a_read_in_vain_is_followed_by_one_of_the_copy_that_was_taken() {
     copies.audit();
 }
 
+/// A block of the first copy is bad, and a read waits for the second, whose drive goes. A write of the
+/// chunk has made the first one good meanwhile: that is read once more.
+#[test]
+fn what_could_not_be_read_is_read_once_more_when_it_was_written() {
+    let mut copies = undecided(2);
+    let (read, again, write) = is_to_be_written(&mut copies, 1);
+    let done = end(Op::Read, 0, 1, Status::Done);
+    copies.ended(again.tag, &done, &mut Plan::default());
+    let mut out = Plan::default();
+    copies.read_failed(&read, &end(Op::Read, 0, 1, FAILED), &mut out);
+    let waits = out.ios().next().copied().expect("the second is read");
+    copies.change(Chunk(0), |state| {
+        (state.current, state.candidates, state.spoiled) = (0b01, 0, 0b10);
+    });
+    let mut out = Plan::default();
+    copies.ended(write.tag, &end(Op::Write, 0, 1, GONE), &mut out);
+    assert_eq!((out.open.len(), out.refused.len()), (1, 0));
+    let mut then = Plan::default();
+    copies.ended(waits.tag, &end(Op::Read, 0, 1, GONE), &mut then);
+    assert!(
+        matches!(then.instead, Instead::Step(_)),
+        "{:?}",
+        then.instead
+    );
+    assert_eq!(then.ios().map(|io| io.drive).next(), Some(DriveId(0)));
+}
+
 /// A copy that cannot be written is none that will do after another power cut, and is tried so often
 /// and no more.
 #[test]
