@@ -215,7 +215,10 @@ impl Levels {
         let growth = self.growth(Level::both);
         let is_much = owed > 0 && owed * OWED_SHARE >= of;
         let hidden = match growth {
-            _ if last.owed.in_buffer => is_much,
+            // So few writes cost the drives hardly anything, whenever they are written.
+            _ if last.owed.in_buffer => {
+                is_much && owed as f64 >= GROWTH_MIN * (last.came - first.came) as f64
+            }
             Some(_) => !last.owed.sorts || last.owed.writes * OWED_SHARE >= last.owed.of,
             None => {
                 let is_full = last.owed.cache_size.is_none() || last.owed.is_full();

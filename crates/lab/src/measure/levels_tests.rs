@@ -144,6 +144,14 @@ fn a_write_buffer_that_has_much_of_what_came_hides_the_drives() {
         assert_eq!(seen([301, 1_100, 1_100, 1_100, 1_100], few, waits), None);
         let grows = [0, 500, 1_000, 1_500, 2_000];
         assert_eq!(seen(fills, grows, waits), None);
+        // Of 4,000 requests a fiftieth is 80.
+        for (owed, is_told) in [(80, true), (79, false)] {
+            let mut levels = cached([0, owed, owed, owed, owed], few, Some(2_000));
+            for level in &mut levels.noted {
+                (level.owed.in_buffer, level.owed.of) = (true, level.came / 20);
+            }
+            assert_eq!(levels.filling(waits).is_some(), is_told, "{owed}");
+        }
     }
 }
 
