@@ -72,8 +72,7 @@ impl Choice {
         objectives: &[Objective],
     ) -> Result<(), RunError> {
         let run = &finished.run;
-        let ended_early = run.pending > 0;
-        let parts = Parts::of(run);
+        let (ended_early, parts) = (run.pending > 0, Parts::of(run));
         let (mut answer, mut readings) = if ended_early {
             let readings = surely_missed(&finished.missed, objectives, &parts);
             (Answer::FAILS, readings)
