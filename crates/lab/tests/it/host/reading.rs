@@ -95,7 +95,7 @@ fn rounds_with_a_time_of_their_own_are_late_when_they_take_longer() {
 fn a_round_that_never_ends_is_late() {
     let told = |think: &str, more: &str| {
         let told = served(&format!(
-            "[workload]\nname = 'host'\nseconds = 2\n[[workload.process]]\nname = 'player'\nevery_ms = 300\n{more}\nsteps = [{{ think_ms = {think} }}]"
+            "[workload]\nname = 'host'\nseconds = 2\n[[workload.process]]\nname = 'player'\nevery_ms = 300\nsteps = [{{ think_ms = {think} }}]\n{more}"
         ));
         let player = found(&told, "player");
         (player.rounds, player.late, player.due)
@@ -103,7 +103,7 @@ fn a_round_that_never_ends_is_late() {
     assert_eq!(told("9000", ""), (0, Some(7), Some(7)));
     assert_eq!(told("9000", "times = 1"), (0, Some(1), Some(1)));
     // It has not begun when the other one ends.
-    let other = "start_s = 1.5\n[[workload.process]]\nname = 'other'\ntimes = 1";
+    let other = "start_s = 1.5\n[[workload.process]]\nname = 'other'\ntimes = 1\nsteps = [{ think_ms = 1000 }]";
     assert_eq!(told("1000", other), (0, Some(0), Some(0)));
     // The seventh began at 1.8 s.
     assert_eq!(told("10", ""), (7, Some(0), Some(7)));
