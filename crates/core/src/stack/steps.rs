@@ -278,8 +278,7 @@ impl Stack {
                 let failure = match plan.instead {
                     // What waits for it never starts, whether it was done or not. Nobody is told.
                     Instead::Anew => Some(done.status.failure().unwrap_or(Failure::Medium)),
-                    Instead::Nothing | Instead::Failed(_) => status.failure(),
-                    _ => None,
+                    _ => status.failure(),
                 };
                 self.ended.push_back(Ended {
                     edges,

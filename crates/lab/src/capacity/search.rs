@@ -11,8 +11,10 @@
 //! The search supposes that what is harder never serves better. Where the settings that were tried
 //! contradict this, the boundary is the first that failed, and [`Boundaries::contradicted`] says
 //! so; what is sure is uneven more often ([`Boundaries::unevenly_sure`]). Which settings are tried
-//! hangs on nothing but what was learned from these, so a choice reaches as far in any company. Of drives in an array that cannot be supposed, as writes that meet on a wide stripe wait for
-//! each other. So where the most drives fail, a few settings between are tried ([`Search::may_turn`]);
+//! hangs on nothing but what was learned from these, so a choice reaches as far in any company.
+//!
+//! Of drives in an array it cannot be supposed that what is harder never serves better, as writes
+//! that meet on a wide stripe wait for each other. So where the most drives fail, a few settings between are tried ([`Search::may_turn`]);
 //! if one holds, the boundary is looked for behind that. O(log(range)) runs.
 
 use std::collections::BTreeMap;

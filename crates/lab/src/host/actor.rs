@@ -91,8 +91,7 @@ impl Actor {
     }
 
     /// Times by `now` at which it was to begin a round, which it may every so often, and so many times
-    /// if that is said. A round that is
-    /// under way counts once it is late.
+    /// if that is said. A round that is under way counts once it is late.
     pub(super) fn times(&self, (every, rounds): (Duration, Option<u64>), now: Instant) -> Times {
         let mut times = self.found.times;
         let has_begun = self.began.is_some_and(|began| began <= now);

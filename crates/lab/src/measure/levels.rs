@@ -54,7 +54,7 @@ pub(super) struct Level {
 
 impl Level {
     /// Some of what waits, without what drives do at the time.
-    fn behind(&self, of: u64) -> u64 {
+    fn queued(&self, of: u64) -> u64 {
         of.saturating_sub(self.busy)
     }
 
@@ -64,13 +64,23 @@ impl Level {
     }
 }
 
+/// What takes writes before they are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Behind {
+    /// The stack's write buffer.
+    Buffer,
+    /// Write caches of the drives.
+    #[default]
+    Caches,
+}
+
 /// Writes that were answered and not yet written, in requests of the load: by the write buffer if
 /// there is one, else by drives. One may be several on the drives, as copies and parity are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Owing {
     pub(super) writes: u64,
-    /// Whether the write buffer has them.
-    pub(super) in_buffer: bool,
+    /// What has them.
+    pub(super) behind: Behind,
     /// How many there is room for, if that is known.
     pub(super) cache_size: Option<u64>,
     /// Whether some of the drives choose the order in which they write.
@@ -90,20 +100,11 @@ impl Owing {
     }
 }
 
-/// What takes writes before they are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Behind {
-    /// The stack's write buffer.
-    Buffer,
-    /// Write caches of the drives.
-    Caches,
-}
-
 /// A write buffer, or write caches of drives, that hide how fast the drives write.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Filling {
-    /// Whether it is a write buffer.
-    pub(crate) in_buffer: bool,
+    /// Which of the two.
+    pub(crate) behind: Behind,
     /// By how many requests a second they fill; on average where they are full before the last
     /// arrival.
     pub(crate) rps: f64,
@@ -124,15 +125,17 @@ impl Filling {
     /// What was seen, in words that go on a sentence.
     pub(crate) fn seen(&self) -> String {
         let (owed, of) = (grouped(self.owed), counted(self.of, "write"));
-        let place = match (self.in_buffer, self.grows, self.full_after) {
-            (true, _, None) => "a write buffer".to_owned(),
-            (true, _, Some(requests)) => format!(
+        let place = match (self.behind, self.grows, self.full_after) {
+            (Behind::Buffer, _, None) => "a write buffer".to_owned(),
+            (Behind::Buffer, _, Some(requests)) => format!(
                 "a write buffer that has room for what about {} requests leave there",
                 grouped(requests)
             ),
-            (false, false, _) => "write caches that were empty at first".to_owned(),
-            (false, true, None) => "write caches that fill as long as requests come".to_owned(),
-            (false, true, Some(requests)) => format!(
+            (Behind::Caches, false, _) => "write caches that were empty at first".to_owned(),
+            (Behind::Caches, true, None) => {
+                "write caches that fill as long as requests come".to_owned()
+            }
+            (Behind::Caches, true, Some(requests)) => format!(
                 "write caches that fill as long as requests come and are full after about {} of them",
                 grouped(requests)
             ),
@@ -189,17 +192,14 @@ impl Levels {
     pub(super) fn grew_behind(&self) -> Option<Behind> {
         let first = self.growth_rps().is_some() && self.growth(|level| level.waiting).is_none();
         let [.., last] = self.noted;
-        first.then_some(match last.owed.in_buffer {
-            true => Behind::Buffer,
-            false => Behind::Caches,
-        })
+        first.then_some(last.owed.behind)
     }
 
     /// Whether the queue has grown since the caches are full.
     fn overflowed(&self) -> bool {
         let [.., before, last] = self.noted;
         let grew = grew(&before, &last, |level| level.waiting);
-        last.owed.is_full() && last.behind(last.waiting) >= GROWTH_QUEUE_MIN && grew
+        last.owed.is_full() && last.queued(last.waiting) >= GROWTH_QUEUE_MIN && grew
     }
 
     /// What was answered and not yet written, if that hides how fast drives write and the queue did
@@ -216,7 +216,7 @@ impl Levels {
         let is_much = owed > 0 && owed * OWED_SHARE >= of;
         let hidden = match growth {
             // So few writes cost the drives hardly anything, whenever they are written.
-            _ if last.owed.in_buffer => {
+            _ if last.owed.behind == Behind::Buffer => {
                 is_much && owed as f64 >= GROWTH_MIN * (last.came - first.came) as f64
             }
             Some(_) => !last.owed.sorts || last.owed.writes * OWED_SHARE >= last.owed.of,
@@ -227,13 +227,13 @@ impl Levels {
         };
         let rps = growth.unwrap_or(owed as f64 / seconds);
         (hidden && seconds > 0.0).then_some(Filling {
-            in_buffer: last.owed.in_buffer,
+            behind: last.owed.behind,
             rps,
             owed,
             of,
             grows: growth.is_some(),
             full_after: self.full_after(),
-            may_end: last.owed.sorts || last.owed.in_buffer,
+            may_end: last.owed.sorts || last.owed.behind == Behind::Buffer,
         })
     }
 
@@ -255,7 +255,7 @@ impl Levels {
         }
         let [first, .., last] = self.noted;
         let seconds = last.at.since(first.at).0 as f64 / 1e9;
-        let queue = last.behind(of(&last));
+        let queue = last.queued(of(&last));
         let answered = last.came.saturating_sub(last.waiting);
         let long = queue >= GROWTH_QUEUE_MIN && seconds > 0.0;
         let long =
@@ -272,8 +272,8 @@ impl Levels {
 /// Whether something has grown from one arrival to a later one.
 fn grew(from: &Level, to: &Level, of: fn(&Level) -> u64) -> bool {
     let least = GROWTH_MIN * (to.came - from.came) as f64;
-    let behind = |level: &Level| level.behind(of(level)) as f64;
+    let queued = |level: &Level| level.queued(of(level)) as f64;
     // Fewer drives that are busy are no more that wait.
-    let [all, queue] = [of(to) as f64 - of(from) as f64, behind(to) - behind(from)];
+    let [all, queue] = [of(to) as f64 - of(from) as f64, queued(to) - queued(from)];
     all.min(queue) >= least.max(1.0)
 }

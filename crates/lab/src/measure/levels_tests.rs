@@ -26,7 +26,7 @@ fn caches_that_fill_are_no_queue_and_are_told() {
                 let level = Level {
                     owed: Owing {
                         writes,
-                        in_buffer: false,
+                        behind: Behind::Caches,
                         cache_size,
                         sorts: sorted.is_some(),
                         later: false,
@@ -122,11 +122,11 @@ fn a_write_buffer_that_has_much_of_what_came_hides_the_drives() {
     let seen = |owed: [u64; LEVELS], waiting, waits: bool| {
         let mut levels = cached(owed, waiting, Some(2_000));
         for level in &mut levels.noted {
-            level.owed.in_buffer = true;
+            level.owed.behind = Behind::Buffer;
         }
         let filling = levels.filling(waits)?;
         assert!(
-            filling.may_end && filling.in_buffer,
+            filling.may_end && filling.behind == Behind::Buffer,
             "it begins to write in time"
         );
         Some((filling.owed, filling.grows, filling.full_after))
@@ -148,7 +148,7 @@ fn a_write_buffer_that_has_much_of_what_came_hides_the_drives() {
         for (owed, is_told) in [(80, true), (79, false)] {
             let mut levels = cached([0, owed, owed, owed, owed], few, Some(2_000));
             for level in &mut levels.noted {
-                (level.owed.in_buffer, level.owed.of) = (true, level.came / 20);
+                (level.owed.behind, level.owed.of) = (Behind::Buffer, level.came / 20);
             }
             assert_eq!(levels.filling(waits).is_some(), is_told, "{owed}");
         }

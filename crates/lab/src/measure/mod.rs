@@ -370,13 +370,10 @@ impl Recorder {
     fn owing(&self, now: Instant, stack: &Stack, drives: &[Box<dyn Drive>]) -> Owing {
         match stack.buffered().filter(|buffered| buffered.came > 0) {
             Some(buffered) => {
-                let writes = |pages: u64| {
-                    let writes = u128::from(pages) * u128::from(buffered.writes);
-                    (writes / u128::from(buffered.came)) as u64
-                };
+                let writes = |pages| writes_of(pages, (buffered.writes, buffered.came));
                 Owing {
                     writes: writes(buffered.pages),
-                    in_buffer: true,
+                    behind: Behind::Buffer,
                     cache_size: Some(writes(buffered.room)),
                     of: self.writes_came,
                     ..Owing::default()
@@ -387,10 +384,7 @@ impl Recorder {
     }
 
     fn owed_by_drives(&self, now: Instant, stack: &Stack, drives: &[Box<dyn Drive>]) -> Owing {
-        let writes = |blocks: Blocks| {
-            let writes = u128::from(blocks.0) * u128::from(self.writes_came);
-            (writes / u128::from(self.sent.max(1))) as u64
-        };
+        let writes = |blocks: Blocks| writes_of(blocks.0, (self.writes_came, self.sent.max(1)));
         let owed = drives.iter().map(|drive| drive.owes(now));
         let sum = owed.reduce(|sum, owed| Owed {
             blocks: sum.blocks + owed.blocks,
@@ -403,7 +397,7 @@ impl Recorder {
         let sum = sum.unwrap_or_default();
         Owing {
             writes: writes(sum.blocks),
-            in_buffer: false,
+            behind: Behind::Caches,
             cache_size: sum.cache_size.map(writes),
             sorts: sum.sorts,
             later: stack.uses_spare_time(),
@@ -496,6 +490,11 @@ impl Recorder {
 }
 
 /// Counts by name, where there are any.
+/// How many writes that is, if so many of them brought so much.
+fn writes_of(part: u64, (writes, brought): (u64, u64)) -> u64 {
+    (u128::from(part) * u128::from(writes) / u128::from(brought)) as u64
+}
+
 fn by_name<const N: usize>(names: [&str; N], counts: [u64; N]) -> BTreeMap<String, u64> {
     let counted = names.into_iter().zip(counts);
     let counted = counted.filter(|(_, count)| *count > 0);

@@ -8,6 +8,7 @@
 //! latest after `seconds`. Files begin in the middle of the volume; applications lie in the half
 //! before.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -410,28 +411,15 @@ fn seconds(knobs: &Knobs, key: &str) -> Duration {
     Duration::from_ms_f64(knobs.number(key) * 1e3)
 }
 
-/// Whether an application has writes that it could leave out, if it was told to.
-fn check_writes(
-    knobs: &Knobs,
-    env: &LoadEnv<'_>,
-    volume: u64,
-    all: &[Process],
-) -> Result<(), ConfigError> {
-    if knobs.flag("application_writes") {
-        return Ok(());
-    }
+/// Whether some application had writes to leave out, if it was told to.
+fn check_writes(knobs: &Knobs, any_writes: bool, all: &[Process]) -> Result<(), ConfigError> {
     let steps = all.iter().flat_map(|process| &process.steps);
     let started = steps.filter_map(|step| match step {
         Step::Start(startup) => Some(startup.name.clone()),
         _ => None,
     });
     let started: Vec<String> = started.collect();
-    for name in &started {
-        if startup::find(name, env.seed, volume / 2)?.writes() {
-            return Ok(());
-        }
-    }
-    if started.is_empty() {
+    if any_writes || knobs.flag("application_writes") || started.is_empty() {
         return Ok(());
     }
     let allowed = format!(
@@ -451,9 +439,11 @@ fn everybody(knobs: &Knobs, env: &LoadEnv<'_>, volume: u64) -> Result<Vec<Proces
     check_read(knobs, beside)?;
     let rate = Some(knobs.integer("write_rate_kb_s") * 1_000).filter(|rate| *rate > 0);
     let mut all = beside.processes(pages(knobs, "file"), rate, ms(knobs, "sync_every_ms"));
+    let any_writes = Cell::new(false);
     let find = |name: &str| -> Result<Arc<Startup>, ConfigError> {
         let found = startup::find(name, env.seed, volume / 2)?;
         found.check(volume)?;
+        any_writes.set(any_writes.get() || found.writes());
         Ok(Arc::new(match knobs.flag("application_writes") {
             true => found,
             false => found.without_writes(),
@@ -478,7 +468,7 @@ fn everybody(knobs: &Knobs, env: &LoadEnv<'_>, volume: u64) -> Result<Vec<Proces
             steps: vec![Step::Start(startup)],
         });
     }
-    check_writes(knobs, env, volume, &all)?;
+    check_writes(knobs, any_writes.get(), &all)?;
     if all.is_empty() {
         let allowed = "an application (launch=xterm), somebody beside (beside=10r-seq) or [[workload.process]]";
         return Err(ConfigError::value("host", "no process", allowed));

@@ -77,14 +77,8 @@ impl<L: Layout> FixedCopies<L> {
             others &= self.copy_failed(chunk, bit, is_bad, out);
         }
         let others = self.left(ended.first.chunk(), others);
-        if others != 0 {
-            let piece = self.piece(ended, done, others);
-            let step = self.alternatives(&piece, Op::Read, part, out);
-            out.instead = Instead::Step(step);
-            return;
-        }
-        if !single && chunks.clone().all(|chunk| self.is_buffered(chunk)) {
-            out.instead = Instead::Buffered;
+        if let Some(instead) = self.read_others(ended, done, (part, others), out) {
+            out.instead = instead;
             return;
         }
         let instead = match part {
@@ -102,6 +96,24 @@ impl<L: Layout> FixedCopies<L> {
         out.instead = instead.map_or(Instead::Nothing, Instead::Step);
     }
 
+    /// What has all of what was to be read: one of these copies, or the buffer.
+    fn read_others(
+        &mut self,
+        ended: &Underway,
+        done: &DriveDone,
+        (part, others): (Part, Copies),
+        out: &mut Plan,
+    ) -> Option<Instead> {
+        if others != 0 {
+            let piece = self.piece(ended, done, others);
+            let step = self.alternatives(&piece, Op::Read, part, out);
+            return Some(Instead::Step(step));
+        }
+        let mut chunks = ended.first.chunk().run(ended.chunks);
+        let is_buffered = !part.reading().single && chunks.all(|chunk| self.is_buffered(chunk));
+        is_buffered.then_some(Instead::Buffered)
+    }
+
     /// Reads a chunk of which no current copy can be read from what may have the same.
     fn read_elsewhere(
         &mut self,
@@ -117,25 +129,20 @@ impl<L: Layout> FixedCopies<L> {
 
     /// A copy was read that was not the one to be read any more: one is that is current.
     pub(super) fn read_in_vain(&mut self, ended: &Underway, done: &DriveDone, out: &mut Plan) {
-        let reading = Reading {
-            in_vain: false,
-            ..ended.part.reading()
+        // No copy has failed with it.
+        let (chunk, part) = (ended.first.chunk(), ended.part.after(0, false));
+        let Reading { tried, bad, .. } = part.reading();
+        let others = self.left(chunk, self.state(chunk).current & !tried);
+        if let Some(instead) = self.read_others(ended, done, (part, others), out) {
+            out.instead = instead;
+            return;
+        }
+        let why = match bad {
+            true => Failure::Medium,
+            false => Failure::Gone,
         };
-        let (chunk, part) = (ended.first.chunk(), Part::Read(reading));
-        let others = self.left(chunk, self.state(chunk).current & !reading.tried);
-        out.instead = if others != 0 {
-            let piece = self.piece(ended, done, others);
-            Instead::Step(self.alternatives(&piece, Op::Read, part, out))
-        } else if !reading.single && self.is_buffered(chunk) {
-            Instead::Buffered
-        } else {
-            let why = match reading.bad {
-                true => Failure::Medium,
-                false => Failure::Gone,
-            };
-            let instead = self.read_elsewhere(ended, done, part, out);
-            instead.map_or(Instead::Failed(why), Instead::Step)
-        };
+        let instead = self.read_elsewhere(ended, done, part, out);
+        out.instead = instead.map_or(Instead::Failed(why), Instead::Step);
     }
 
     /// A copy of a chunk could not be read, and perhaps has a bad block. The others that are

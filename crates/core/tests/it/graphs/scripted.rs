@@ -260,20 +260,22 @@ fn what_is_revoked_while_it_waits_for_another_step_never_starts() {
     assert_eq!(stage.started.len(), 2, "two reads");
 }
 
+/// A write waits for a read, and carries what that brings.
+fn a_write_carries_what_is_read(_: &Request, out: &mut Plan) {
+    let read = out.io(PlannedIo {
+        data: Some(Data::from(Lba(0))),
+        ..io(0, Op::Read, Tag(1))
+    });
+    let write = out.io(io(1, Op::Write, Tag(2)));
+    out.carry(read, write);
+}
+
 /// A write has something to carry from a read, and fails. What is written in its place carries the
 /// same, and so does it if the buffer stood in for the read.
 #[test]
 fn what_is_written_again_carries_what_the_first_write_did() {
     for buffered in [false, true] {
-        let plan: fn(&Request, &mut Plan) = |_, out| {
-            let read = out.io(PlannedIo {
-                data: Some(Data::from(Lba(0))),
-                ..io(0, Op::Read, Tag(1))
-            });
-            let write = out.io(io(1, Op::Write, Tag(2)));
-            out.carry(read, write);
-        };
-        let mut stage = Stage::new(plan, |tag, done, out| {
+        let mut stage = Stage::new(a_write_carries_what_is_read, |tag, done, out| {
             if done.status.is_done() {
                 return;
             }
@@ -353,17 +355,9 @@ fn of_alternatives_that_never_start_each_is_told() {
 /// fails, and what waits for it never starts.
 #[test]
 fn a_read_in_vain_is_done_elsewhere_or_fails() {
-    let plan: fn(&Request, &mut Plan) = |_, out| {
-        let read = out.io(PlannedIo {
-            data: Some(Data::from(Lba(0))),
-            ..io(0, Op::Read, Tag(1))
-        });
-        let write = out.io(io(1, Op::Write, Tag(2)));
-        out.carry(read, write);
-    };
     for elsewhere in [true, false] {
         let mut stage = Stage::new(
-            plan,
+            a_write_carries_what_is_read,
             match elsewhere {
                 true => |tag, _, out| {
                     if tag == Tag(1) {

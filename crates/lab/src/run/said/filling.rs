@@ -31,10 +31,11 @@ pub(super) fn grew(label: &str, growth_rps: f64, seen: &Seen) -> Warning {
 /// told elsewhere.
 pub(super) fn filling(run: &Run, filling: Option<Filling>) -> Option<Warning> {
     let filling = filling.filter(|_| kept::all_pages(run).is_none())?;
-    let (seen, kind) = match filling.in_buffer {
-        true => (filling.seen(), WarningKind::Buffer),
-        false => (filling.seen(), WarningKind::FillingCaches),
+    let kind = match filling.behind {
+        Behind::Buffer => WarningKind::Buffer,
+        Behind::Caches => WarningKind::FillingCaches,
     };
+    let seen = filling.seen();
     let text = format!(
         "{seen}, so response times and rates tell how long the load is; more requests tell those of the drives"
     );

@@ -170,19 +170,7 @@ fn a_read_of_a_bad_block_waits_for_the_copy_that_is_written() {
 /// them: that one is taken, though the other one is written before.
 #[test]
 fn the_copy_that_a_read_waits_for_is_taken() {
-    let mut copies = undecided(3);
-    copies.change(Chunk(0), |state| state.candidates = 0b111);
-    let (read, again, first) = is_to_be_written(&mut copies, 1);
-    let (_, twice, second) = is_to_be_written(&mut copies, 2);
-    for io in [again, twice] {
-        let done = end(Op::Read, 0, 1, Status::Done);
-        copies.ended(io.tag, &done, &mut Plan::default());
-    }
-    assert!(copies.gone.learn(DriveId(0), GONE));
-    copies.leave_out(DriveId(0), &mut Plan::default());
-    let mut out = Plan::default();
-    copies.read_failed(&read, &end(Op::Read, 0, 1, GONE), &mut out);
-    assert!(matches!(out.instead, Instead::Step(_)), "it waits");
+    let (mut copies, _, [first, second]) = one_of_two_is_awaited();
     for (io, open) in [(second, 0), (first, 1)] {
         let mut out = Plan::default();
         copies.ended(io.tag, &end(Op::Write, 0, 1, Status::Done), &mut out);
@@ -196,18 +184,7 @@ fn the_copy_that_a_read_waits_for_is_taken() {
 /// is read in vain, and then that one.
 #[test]
 fn a_read_in_vain_is_followed_by_one_of_the_copy_that_was_taken() {
-    let mut copies = undecided(3);
-    copies.change(Chunk(0), |state| state.candidates = 0b111);
-    let (read, again, first) = is_to_be_written(&mut copies, 1);
-    let (_, twice, second) = is_to_be_written(&mut copies, 2);
-    for io in [again, twice] {
-        let done = end(Op::Read, 0, 1, Status::Done);
-        copies.ended(io.tag, &done, &mut Plan::default());
-    }
-    assert!(copies.gone.learn(DriveId(0), GONE));
-    copies.leave_out(DriveId(0), &mut Plan::default());
-    let mut out = Plan::default();
-    copies.read_failed(&read, &end(Op::Read, 0, 1, GONE), &mut out);
+    let (mut copies, out, [first, second]) = one_of_two_is_awaited();
     let waits = out
         .ios()
         .next()
@@ -336,6 +313,25 @@ fn nothing_is_written_from_a_drive_that_is_gone_while_a_candidate_is_coming() {
     let drives: Vec<(Op, DriveId)> = out.ios().map(|io| (io.op, io.drive)).collect();
     assert_eq!(drives, [(Op::Read, DriveId(1)), (Op::Write, DriveId(2))]);
     copies.audit();
+}
+
+/// Two copies are being written from a candidate whose drive goes, and a read waits for the first of
+/// them: what is planned for that, and the writes of both.
+fn one_of_two_is_awaited() -> (FixedCopies<Side>, Plan, [PlannedIo; 2]) {
+    let mut copies = undecided(3);
+    copies.change(Chunk(0), |state| state.candidates = 0b111);
+    let (read, again, first) = is_to_be_written(&mut copies, 1);
+    let (_, twice, second) = is_to_be_written(&mut copies, 2);
+    for io in [again, twice] {
+        let done = end(Op::Read, 0, 1, Status::Done);
+        copies.ended(io.tag, &done, &mut Plan::default());
+    }
+    assert!(copies.gone.learn(DriveId(0), GONE));
+    copies.leave_out(DriveId(0), &mut Plan::default());
+    let mut out = Plan::default();
+    copies.read_failed(&read, &end(Op::Read, 0, 1, GONE), &mut out);
+    assert!(matches!(out.instead, Instead::Step(_)), "it waits");
+    (copies, out, [first, second])
 }
 
 /// A copy is to be written from the first candidate: a read of that, and the read and the write
