@@ -145,7 +145,8 @@ class Reached:
         easiest: The easiest setting that could have been tried; `hardest` is the hardest.
         easiest_because: Why there is none easier, if that is not the range of the setting
             itself; `hardest_because` says the same of harder ones.
-        contradicted: Whether the objectives held at a setting harder than one at which they failed.
+        contradicted: Whether the objectives held at a setting harder than one at which they failed,
+            of those that the choice's own search has tried.
         unevenly_sure: Whether a harder setting is surer to hold than an easier one, or less sure to
             fail.
         against_best: None for the best.

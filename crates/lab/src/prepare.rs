@@ -266,7 +266,7 @@ fn prepare_trace(
         count,
         volumes,
         by_volume,
-        effective: effective(load, fit, room),
+        effective: effective((load, trace), fit, room),
         replay: load.replay.word().to_owned(),
         window,
         depth,
@@ -361,11 +361,16 @@ fn come_before(load: &mut dyn Workload, time: Instant) -> u64 {
     count
 }
 
+/// Whether response times have to be guessed, as the trace does not tell all.
+fn guesses(trace: &LoadedTrace) -> bool {
+    let known = trace.summary();
+    known.responses_known < known.requests
+}
+
 /// Whether something is to be guessed, if it was said what.
 fn check_guess(load: &TraceLoad, trace: &LoadedTrace) -> Result<(), ConfigError> {
-    let known = trace.summary();
     match load.service_guess_us {
-        Some(guess) if known.responses_known == known.requests => {
+        Some(guess) if !guesses(trace) => {
             let allowed = "for a trace that does not tell all response times; this one does";
             Err(ConfigError::value(
                 "service_guess_us",
@@ -379,7 +384,11 @@ fn check_guess(load: &TraceLoad, trace: &LoadedTrace) -> Result<(), ConfigError>
 
 /// How a trace is replayed, every default spelled out; `fit` is what was done to addresses, within
 /// so many blocks if that is less than the volume.
-fn effective(load: &TraceLoad, fit: &str, room: Option<Blocks>) -> serde_json::Value {
+fn effective(
+    (load, trace): (&TraceLoad, &LoadedTrace),
+    fit: &str,
+    room: Option<Blocks>,
+) -> serde_json::Value {
     let mut effective = json!({ "replay": load.replay, "fit": fit });
     if let Some(room) = room.filter(|_| fit != "none") {
         effective["fit_bytes"] = json!(room.bytes());
@@ -395,7 +404,9 @@ fn effective(load: &TraceLoad, fit: &str, room: Option<Blocks>) -> serde_json::V
         Replay::Open => effective["speed"] = json!(load.speed()),
         Replay::Dependent => {
             effective["speed"] = json!(load.speed());
-            effective["service_guess_us"] = json!(load.service_guess_us());
+            if guesses(trace) {
+                effective["service_guess_us"] = json!(load.service_guess_us());
+            }
         }
     }
     let span = [

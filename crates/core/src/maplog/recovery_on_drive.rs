@@ -158,7 +158,10 @@ impl Recovery {
     /// lacks is answered only if a control block says that this drive is alone. So a drive that has
     /// one record more, and no such control block, has one that was not answered. Of records that
     /// follow a control block by which the other drive lacks something, this one has all that were
-    /// answered: the other one may have got some on its way back.
+    /// answered: the other one may have got some on its way back. It may have got more of them,
+    /// after this one was given up. As long as it has no younger control block, it was not whole
+    /// since: one that comes whole beside this one gets the next, and one that is alone then gets
+    /// two before anything is answered, one in each place. So nothing of that was answered.
     pub fn covers(&self, index: usize, other: Option<&Recovery>, survey: &Survey) -> bool {
         let Reached { control, next } = self.reached();
         let near = other.map_or(control, |other| other.control);
@@ -180,11 +183,15 @@ impl Recovery {
             Some(other) => other.control + 1 == seen.control,
             None => false,
         };
+        let is_alone_here = self.lacking[1 - index] && !self.lacking[index];
+        if is_alone_here && other.is_some_and(|other| other.control < control) {
+            return true;
+        }
         if seen.control > control {
             let on_its_way = seen.control == control + 1 && seen.next <= next;
             return on_its_way && is_told.is_some_and(|other| !is_alone(other.lacking));
         }
-        if seen.control == control && self.lacking[1 - index] && !self.lacking[index] {
+        if seen.control == control && is_alone_here {
             return true;
         }
         seen.control < control || seen.next <= next + u64::from(one_more)

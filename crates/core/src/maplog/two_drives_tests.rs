@@ -261,6 +261,47 @@ fn what_was_answered_to_a_drive_that_is_alone_is_not_lost_for_the_other() {
     assert!(covers(answered, answered, &[]));
 }
 
+/// The drive that is alone was given up, and the other one, on its way, went on getting records.
+/// Nothing of them was answered while it was not whole; its own control block says that it was not.
+#[test]
+fn what_a_drive_got_on_its_way_after_the_other_one_was_given_up_was_not_answered() {
+    let mut world = DriveWorld::of_blocks("given up");
+    world.run(300);
+    let whole = world.world.region.clone();
+    let (_, before) = world.controls();
+    world.world.log.tell_lacking([false, true]);
+    while world.controls().1 == before {
+        world.run(1);
+    }
+    let alone = world.world.region.clone();
+    let (_, told) = world.controls();
+    while world.controls().1 < told + 3 {
+        world.run(1);
+    }
+    let geometry = world.world.geometry;
+    // It has the records, but of control blocks what it had before, and a mark that was spoiled.
+    let mut on_its_way = world.world.region.clone();
+    let places = control_places(Blocks((on_its_way.len() / BLOCK) as u64));
+    for (place, number) in (0..2).map(|of| (places[of].bytes() as usize, of as u64)) {
+        let len = CONTROL_LEN.bytes() as usize;
+        let control = &mut on_its_way[place..place + len];
+        match number == before % 2 {
+            true => control.copy_from_slice(&whole[place..place + len]),
+            false => control.fill(0),
+        }
+    }
+    let covers = |index: usize, log: &[u8], other: &[u8]| {
+        let log = read(&geometry, log).unwrap();
+        let way = begin(&geometry, other).unwrap();
+        log.covers(index, Some(&way), &survey(&geometry, other))
+    };
+    assert!(covers(0, &alone, &on_its_way), "it has what was answered");
+    assert!(!covers(1, &alone, &on_its_way), "the other one is alone");
+    assert!(!covers(0, &whole, &on_its_way), "nothing says who is alone");
+    let younger = &world.world.region;
+    assert!(!covers(0, &alone, younger), "it is whole");
+}
+
 /// The other drive has the next control block, of a life that was lost: the one after that would
 /// lie over the youngest of this drive.
 #[test]

@@ -131,6 +131,7 @@ impl Choice {
     fn unsteady(&mut self, found: Unsteady, ended_early: bool) -> Unsteady {
         Unsteady {
             filling: found.filling.filter(|_| !ended_early),
+            settling: found.settling.filter(|_| !ended_early),
             spent: found.spent.filter(|_| !ended_early),
             rounds: self.too_seldom(found.rounds),
         }

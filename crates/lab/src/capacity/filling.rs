@@ -1,6 +1,6 @@
 //! What is said of runs that were too short for what their drives do: a write buffer or the caches
-//! had not yet written what they had answered, flash had not collected often enough, or a volume
-//! lived on the credits that it had.
+//! had not yet written what they had answered, the queue was shorter than it will be, flash had not
+//! collected often enough, or a volume lived on the credits that it had.
 //!
 //! An open load that fills caches is more than the drives can do: with more requests, when the
 //! write caches are full, the queue grows. A load that waits for answers comes more slowly then,
@@ -15,7 +15,6 @@
 
 use super::names::{name, position};
 use super::{Capacity, Reached, Tried};
-use crate::measure::Filling;
 use crate::number::{grouped, number};
 use crate::run::{Spent, Unsteady};
 
@@ -49,7 +48,11 @@ pub(super) fn not_steady(capacity: &Capacity) -> Vec<String> {
             Unsteady {
                 filling: Some(filling),
                 ..
-            } => hidden(filling),
+            } => hidden(&filling.seen()),
+            Unsteady {
+                settling: Some(settling),
+                ..
+            } => hidden(&settling.seen()),
             Unsteady {
                 spent: Some(spent), ..
             } => on_credits(spent),
@@ -68,11 +71,8 @@ pub(super) fn not_steady(capacity: &Capacity) -> Vec<String> {
     capacity.choices.iter().filter_map(told).collect()
 }
 
-fn hidden(filling: &Filling) -> String {
-    format!(
-        "{}, so nothing is sure there before there are more requests",
-        filling.seen()
-    )
+fn hidden(seen: &str) -> String {
+    format!("{seen}, so nothing is sure there before there are more requests")
 }
 
 /// What was spent, and how to know what there is without it.

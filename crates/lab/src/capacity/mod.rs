@@ -162,7 +162,8 @@ pub struct Reached {
     pub hardest: f64,
     /// Why there is none harder, if that is not the range of the setting itself.
     pub hardest_because: Option<String>,
-    /// Whether the objectives held at a setting that is harder than one at which they failed.
+    /// Whether the objectives held at a setting that is harder than one at which they failed, of those
+    /// that the choice's own search has tried: runs that only a comparison asked for do not count.
     pub contradicted: bool,
     /// Whether a harder setting is surer to hold than an easier one, or less sure to fail.
     pub unevenly_sure: bool,

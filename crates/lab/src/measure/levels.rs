@@ -12,6 +12,11 @@
 //! nothing grows to the end. There it counts how much of what came is owed in the end that was not
 //! at first: by so much the rate is too high.
 //!
+//! From empty a queue grows even if drives can do what comes, until it is as long as it will be. Then
+//! it grows less and less, and one that they cannot serve grows all the time alike. Where many
+//! drives are that does not differ before many requests have come; until then nothing is known of
+//! the queue that was not seen.
+//!
 //! A write buffer is filled on purpose: one that begins to write when it is full to a mark grows
 //! until then, however much the drives could take. There, too, it counts how much of what came is in
 //! it in the end.
@@ -29,6 +34,17 @@ const GROWTH_QUEUE_MIN: u64 = 64;
 /// are not, and the queue before these comes to rest after a while.
 const ANSWERED_MIN: u64 = 8;
 const WAITING_MIN: u64 = 4;
+/// Of fewer requests for each drive that is busy, a queue is said to grow only if it did so in the
+/// second half by this share of what it did in the first. In a model of 256 drives with a load of
+/// 0.95 of what they can do that is 0.6 at 12 requests for each, 0.5 at 40 and 0.4 at 100; with 1.3
+/// of that it is 0.8 and more.
+const SETTLED_MIN: u64 = 100;
+const STEADY_SHARE: f64 = 0.75;
+/// One that rises to the end is not at rest if so much of it came in the second half.
+const RISING_SHARE: f64 = 0.1;
+/// If this part of what came waits in the end, and so many, response times tell how long the load is.
+pub(crate) const WAITING_SHARE: u64 = 5;
+const WAITING_LEAST: u64 = 16;
 /// Of this part of the writes that came, those that a cache keeps are told where they are nowhere
 /// else: of disks that choose the order in which they write, as these owe more for a while, until
 /// they have their choice, of loads that wait for answers, and of write buffers. Of fewer, what was
@@ -146,6 +162,30 @@ impl Filling {
     }
 }
 
+/// A queue that was not as long as it will be when the last request came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Settling {
+    /// Reads and writes that were in the system then, and those that had come or were there before.
+    pub(crate) waiting: u64,
+    pub(crate) of: u64,
+    /// Whether the queue grew to the end, less and less.
+    pub(crate) grew: bool,
+}
+
+impl Settling {
+    /// What was seen, in words that go on a sentence.
+    pub(crate) fn seen(&self) -> String {
+        let (waiting, of) = (grouped(self.waiting), grouped(self.of));
+        let grew = match self.grew {
+            true => ", and the queue still grew, though less and less",
+            false => "",
+        };
+        format!(
+            "{waiting} of {of} reads and writes were not yet answered when the last one came{grew}"
+        )
+    }
+}
+
 /// The length of the queue at some arrivals, from one of them to the last.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Levels {
@@ -237,6 +277,25 @@ impl Levels {
         })
     }
 
+    /// What waited in the end, if the queue was not seen as long as it will be, and is not said to
+    /// grow; `waits` if the load waits for answers, as then that says how long it is.
+    pub(super) fn settling(&self, waits: bool) -> Option<Settling> {
+        if waits || self.count < LEVELS || self.growth_rps().is_some() {
+            return None;
+        }
+        let [first, .., last] = self.noted;
+        let of = last.came - first.came + first.waiting;
+        let queue = last.queued(last.waiting);
+        let many = queue >= WAITING_LEAST && queue * WAITING_SHARE >= of;
+        let grew = queue >= GROWTH_QUEUE_MIN
+            && (self.grew_throughout(|level| level.waiting) || self.rises());
+        (many || grew).then_some(Settling {
+            waiting: last.waiting,
+            of,
+            grew,
+        })
+    }
+
     /// How many requests it takes to fill the caches. Of those that are nearly full there is
     /// nothing to tell, and nothing is known where more is written later.
     fn full_after(&self) -> Option<u64> {
@@ -260,12 +319,33 @@ impl Levels {
         let long = queue >= GROWTH_QUEUE_MIN && seconds > 0.0;
         let long =
             long && (answered >= ANSWERED_MIN * last.busy || queue >= WAITING_MIN * last.busy);
-        let grows = long
-            && self
-                .noted
-                .windows(2)
-                .all(|pair| grew(&pair[0], &pair[1], of));
+        let steady = answered >= SETTLED_MIN * last.busy || self.grew_steadily(of);
+        let grows = long && steady && self.grew_throughout(of);
         grows.then(|| (of(&last) - of(&first)) as f64 / seconds)
+    }
+
+    /// Whether something at all levels grew from each to the next.
+    fn grew_throughout(&self, of: fn(&Level) -> u64) -> bool {
+        let mut pairs = self.noted.windows(2);
+        pairs.all(|pair| grew(&pair[0], &pair[1], of))
+    }
+
+    /// Whether it grew at last nearly as it did at first.
+    fn grew_steadily(&self, of: fn(&Level) -> u64) -> bool {
+        let [first, _, middle, _, last] = self.queued(of);
+        last - middle >= STEADY_SHARE * (middle - first)
+    }
+
+    /// Whether the queue is longer at each level, and at the last by much.
+    fn rises(&self) -> bool {
+        let queued = self.queued(|level| level.waiting);
+        let [_, _, middle, _, last] = queued;
+        queued.is_sorted_by(|one, next| one < next) && last - middle >= RISING_SHARE * last
+    }
+
+    /// At each level, without what drives do at the time.
+    fn queued(&self, of: fn(&Level) -> u64) -> [f64; LEVELS] {
+        self.noted.map(|level| level.queued(of(&level)) as f64)
     }
 }
 

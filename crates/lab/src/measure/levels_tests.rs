@@ -196,17 +196,50 @@ fn what_drives_do_is_no_queue() {
     };
     assert_eq!(all_busy(337), Some(200.0));
     assert_eq!(all_busy(338), None);
-    let mut levels = cached([0; LEVELS], [0, 900, 1_800, 2_700, 3_600], None);
-    levels.noted[LEVELS - 1].busy = 720;
-    assert_eq!(levels.growth_rps(), Some(900.0), "four wait for each");
-    levels.noted[LEVELS - 1].busy = 721;
-    assert_eq!(levels.growth_rps(), None);
+    let waiting = |busy| {
+        let mut levels = cached([0; LEVELS], [0, 900, 1_800, 2_700, 3_600], None);
+        levels.noted.iter_mut().for_each(|level| level.busy = busy);
+        levels.growth_rps()
+    };
+    assert_eq!(waiting(720), Some(900.0), "four wait for each");
+    assert_eq!(waiting(721), None);
     // As many wait all the time, and fewer drives are busy.
     let mut levels = cached([0; LEVELS], [500; LEVELS], None);
     for (level, busy) in levels.noted.iter_mut().zip([400, 300, 200, 100, 0]) {
         level.busy = busy;
     }
     assert_eq!(levels.growth_rps(), None);
+}
+
+/// Before each drive has had many requests, a queue that grows less and less may be coming to rest,
+/// and then nothing is known of it.
+#[test]
+fn a_queue_that_comes_to_rest_is_told_from_one_that_grows() {
+    let seen = |queue: [u64; LEVELS], busy: u64, waits: bool| {
+        let waiting = queue.map(|queue| queue + busy);
+        let mut levels = cached([0; LEVELS], waiting, None);
+        levels.noted.iter_mut().for_each(|level| level.busy = busy);
+        let grew = levels.settling(waits).map(|settling| settling.grew);
+        (levels.growth_rps().is_some(), grew)
+    };
+    // 3,650 requests were answered, or 3,649.
+    let [steady, slower] = [[0, 100, 200, 280, 350], [0, 100, 200, 280, 349]];
+    assert_eq!(seen(steady, 100, false), (true, None));
+    assert_eq!(seen(slower, 100, false), (false, Some(true)));
+    assert_eq!(seen(slower, 100, true), (false, None));
+    assert_eq!(seen(slower, 36, false), (true, None), "a hundred each");
+    // It rises by less than a fiftieth of what comes.
+    let rises = |last| seen([700, 710, 720, 730, last], 1, false);
+    assert_eq!(rises(800), (false, Some(true)), "by a tenth at last");
+    assert_eq!(rises(799), (false, None));
+    assert_eq!(seen([700, 710, 720, 720, 800], 1, false), (false, None));
+    // It stands still: long, and less so.
+    assert_eq!(seen([799, 800, 800, 800, 800], 1, false), (false, None));
+    assert_eq!(
+        seen([0, 801, 801, 801, 801], 1, false),
+        (false, Some(false))
+    );
+    assert_eq!(seen([0, 800, 800, 800, 800], 1, false), (false, None));
 }
 
 #[test]

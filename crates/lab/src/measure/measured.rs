@@ -6,7 +6,8 @@ use nearslot_core::units::Instant;
 
 use super::interval::{Responses, times};
 use super::{
-    BATCHES, Basis, Behind, Estimate, Filling, ReadFirst, Recorded, Recorder, Starved, TooFew, busy,
+    BATCHES, Basis, Behind, Estimate, Filling, ReadFirst, Recorded, Recorder, Settling, Starved,
+    TooFew, busy,
 };
 use crate::objective::Class;
 use crate::outcome::{Run, Times};
@@ -76,6 +77,12 @@ impl Measured {
     /// load waits for answers.
     pub(crate) fn filling(&self, waits: bool) -> Option<Filling> {
         self.recorder.telling().filling(waits)
+    }
+
+    /// What waited in the end, if the queue was not seen as long as it will be and is not said to
+    /// grow; `waits` if the load waits for answers.
+    pub(crate) fn settling(&self, waits: bool) -> Option<Settling> {
+        self.recorder.telling().settling(waits)
     }
 
     /// Whether what was answered and not yet written grew before the queue did.

@@ -57,7 +57,7 @@ pub use basis::Basis;
 pub use declared::beside;
 pub use interval::half_width;
 pub(crate) use interval::{Estimate, TooFew, standard_error, times, weighted};
-pub(crate) use levels::{Behind, Filling};
+pub(crate) use levels::{Behind, Filling, Settling, WAITING_SHARE};
 pub(crate) use measured::Measured;
 
 use self::busy::{Busy, is_spare};

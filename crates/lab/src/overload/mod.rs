@@ -36,7 +36,7 @@ use crate::ability::{self, Ability, ability, is_sampled};
 use crate::error::RunError;
 use crate::grid::Point;
 use crate::load::LoadedTrace;
-use crate::measure::busy;
+use crate::measure::{WAITING_SHARE, busy};
 use crate::memo::SHARED;
 use crate::number::{number, percent, times};
 use crate::outcome::{Burst, Demand, Run};
@@ -374,12 +374,13 @@ fn is_enough(requests: u64) -> bool {
 }
 
 /// Whether a run has shown that an estimate of what its drives can do was too low: they had time
-/// left, and no queue grew.
+/// left, and no queue grew. A load that is over before much of it is answered shows nothing.
 pub(crate) fn is_refuted(run: &Run) -> bool {
     let [busy, _] = busy::for_requests(run);
     let too_much = |demand: Demand| demand.load_factor > SURELY_TOO_MUCH;
     let kept_up = run.pending == 0 && run.queue_growth_rps.is_none() && busy <= SATURATED;
-    kept_up && run.demand.is_some_and(too_much)
+    let is_short = run.queue_mean * WAITING_SHARE as f64 > run.requests as f64;
+    kept_up && !is_short && run.demand.is_some_and(too_much)
 }
 
 /// Tells of runs that are over what they have shown, instead of what was expected of them.

@@ -392,7 +392,7 @@ fn run(
     let at_end = AtEnd::of((&stack, &drives), &*faults, end).told(&mut run, begin);
     let of_start = (onset, basis.batches_ms.as_ref());
     let lost = left_out(&run, workload.tally(), of_start, &at_end);
-    let unsteady = Unsteady::of(seen.filling, &drives, (window, &run, end));
+    let unsteady = Unsteady::of(&seen, &drives, (window, &run, end));
     let mut warnings = warnings(&run, (count, load.depth), (seen, &unsteady));
     let told = hold_beside(&mut run, &*workload, &stack);
     warnings.extend(lost.iter().cloned().chain(told).chain(unheard));

@@ -1,11 +1,13 @@
-//! What hides from a short run how fast its drives are for ever: write caches that fill, credits
-//! for bursts that are spent, flash that has hardly collected.
+//! What hides from a short run how fast its drives are for ever: write caches that fill, a queue
+//! that is shorter than it will be, credits for bursts that are spent, flash that has hardly
+//! collected.
 
 use nearslot_core::contract::Drive;
 use nearslot_core::units::Instant;
 
+use super::said::Seen;
 use super::{Spent, Window};
-use crate::measure::Filling;
+use crate::measure::{Filling, Settling};
 use crate::outcome::Run;
 
 /// What of that was there in a run.
@@ -13,6 +15,8 @@ use crate::outcome::Run;
 pub(crate) struct Unsteady {
     /// Write caches of its drives that filled as long as requests came.
     pub(crate) filling: Option<Filling>,
+    /// A queue that was not as long as it will be.
+    pub(crate) settling: Option<Settling>,
     /// Credits for bursts without which its drives would have been slower.
     pub(crate) spent: Option<Spent>,
     /// How often what its drives do in rounds by themselves came round, on that drive where it did
@@ -21,14 +25,15 @@ pub(crate) struct Unsteady {
 }
 
 impl Unsteady {
-    /// Of a run that ended then; `filling` was measured.
+    /// Of a run that ended then, of which this was seen.
     pub(super) fn of(
-        filling: Option<Filling>,
+        seen: &Seen,
         drives: &[Box<dyn Drive>],
         (window, run, end): (Window, &Run, Instant),
     ) -> Unsteady {
         Unsteady {
-            filling,
+            filling: seen.filling,
+            settling: seen.settling,
             spent: Spent::of(drives, end.0 as f64 / 1e9),
             rounds: rounds(drives, window, run),
         }
@@ -36,7 +41,8 @@ impl Unsteady {
 
     /// Whether there is any of that.
     pub(crate) fn hides(&self) -> bool {
-        self.filling.is_some() || self.spent.is_some() || self.rounds.is_some()
+        let queued = self.filling.is_some() || self.settling.is_some();
+        queued || self.spent.is_some() || self.rounds.is_some()
     }
 }
 

@@ -11,9 +11,9 @@
 //! not asked block by block, unless another one has a bad block: it would not answer each of them.
 //! Only what has failed pays for this: O(blocks of a chunk, copies).
 
-use super::{Chunk, Copies, FixedCopies, Layout, Part, Piece, Reading, Underway};
+use super::{Chunk, Copies, FixedCopies, Layout, Part, Piece, Reading, Underway, Waits};
 use crate::io::DriveDone;
-use crate::op::Op;
+use crate::op::{Failure, Op};
 use crate::plan::{Parity, Plan, StepIndex};
 use crate::units::Blocks;
 
@@ -26,14 +26,24 @@ impl Part {
         }
     }
 
-    /// The same read, of another copy, after one that perhaps `is_bad`.
-    pub(super) fn after(self, copy: Copies, is_bad: bool) -> Part {
+    /// The same read, of another copy, after one that failed.
+    pub(super) fn after(self, copy: Copies, why: Failure) -> Part {
         let reading = self.reading();
         self.with(Reading {
             tried: reading.tried | copy,
-            bad: reading.bad | is_bad,
-            in_vain: false,
+            why: Some(why),
+            bad: reading.bad || why == Failure::Medium,
+            waits: Waits::No,
             ..reading
+        })
+    }
+
+    /// The same read, of another copy, after one that was of no use.
+    pub(super) fn after_in_vain(self) -> Part {
+        let waits = Waits::No;
+        self.with(Reading {
+            waits,
+            ..self.reading()
         })
     }
 

@@ -1,8 +1,8 @@
 //! Reads and writes that fail: another copy is read, other copies are written.
 
 use super::{
-    Apart, Chunk, Copies, CopyOf, FixedCopies, Layout, Part, Piece, Reading, Underway, Writing,
-    members,
+    Apart, Chunk, Copies, CopyOf, FixedCopies, Layout, Part, Piece, Reading, Underway, Waits,
+    Writing, members,
 };
 use crate::io::{DriveDone, Tag};
 use crate::op::{Failure, Op, Status};
@@ -56,8 +56,7 @@ impl<L: Layout> FixedCopies<L> {
         underway.any(|(_, one)| {
             let mut chunks = one.first.chunk().run(one.chunks);
             let is_gone = || self.gone.has(self.layout.place(one.first).0);
-            let reads =
-                matches!(one.part, Part::Read(reading) if !reading.waits && !reading.in_vain);
+            let reads = matches!(one.part, Part::Read(reading) if reading.waits == Waits::No);
             reads && chunks.any(|other| other == chunk) && !is_gone()
         })
     }
@@ -67,9 +66,11 @@ impl<L: Layout> FixedCopies<L> {
     /// that is read instead. If all of them are still to be written from the buffer, that has the
     /// blocks.
     pub(super) fn read_failed(&mut self, ended: &Underway, done: &DriveDone, out: &mut Plan) {
-        let bit = 1 << ended.first.copy();
-        let is_bad = done.status == Status::Failed(Failure::Medium);
-        let part = ended.part.after(bit, is_bad);
+        let Status::Failed(why) = done.status else {
+            panic!("{:?} has not failed", ended.part);
+        };
+        let (bit, is_bad) = (1 << ended.first.copy(), why == Failure::Medium);
+        let part = ended.part.after(bit, why);
         let Reading { tried, single, .. } = part.reading();
         let mut others = self.all & !tried;
         let chunks = ended.first.chunk().run(ended.chunks);
@@ -129,20 +130,16 @@ impl<L: Layout> FixedCopies<L> {
 
     /// A copy was read that was not the one to be read any more: one is that is current.
     pub(super) fn read_in_vain(&mut self, ended: &Underway, done: &DriveDone, out: &mut Plan) {
-        // No copy has failed with it.
-        let (chunk, part) = (ended.first.chunk(), ended.part.after(0, false));
-        let Reading { tried, bad, .. } = part.reading();
+        let (chunk, part) = (ended.first.chunk(), ended.part.after_in_vain());
+        let Reading { tried, why, .. } = part.reading();
         let others = self.left(chunk, self.state(chunk).current & !tried);
         if let Some(instead) = self.read_others(ended, done, (part, others), out) {
             out.instead = instead;
             return;
         }
-        let why = match bad {
-            true => Failure::Medium,
-            false => Failure::Gone,
-        };
         let instead = self.read_elsewhere(ended, done, part, out);
-        out.instead = instead.map_or(Instead::Failed(why), Instead::Step);
+        let failed = || Instead::Failed(why.expect("a read waits when a copy has failed"));
+        out.instead = instead.map_or_else(failed, Instead::Step);
     }
 
     /// A copy of a chunk could not be read, and perhaps has a bad block. The others that are
@@ -198,7 +195,7 @@ impl<L: Layout> FixedCopies<L> {
         let chunk = ended.first.chunk();
         let copy = members(self.coming(chunk, reading.tried)).next()?;
         let piece = self.piece(ended, done, 1 << copy);
-        let waits = true;
+        let waits = Waits::Yes;
         let part = Part::Read(Reading { waits, ..reading });
         let read = self.planned(&piece, copy, Op::Read, part);
         self.waiting += 1;
@@ -224,7 +221,7 @@ impl<L: Layout> FixedCopies<L> {
         let flying = self.state(chunk).flying;
         let waits = |one: &Underway| {
             let other = one.first.copy();
-            let waits = matches!(one.part, Part::Read(Reading { waits: true, .. }));
+            let waits = matches!(one.part, Part::Read(read) if read.waits == Waits::Yes);
             waits && one.first.chunk() == chunk && other != copy && flying >> other & 1 == 1
         };
         self.waiting > 0 && self.underway.iter().any(|(_, one)| waits(one))
@@ -247,10 +244,14 @@ impl<L: Layout> FixedCopies<L> {
             };
             let is_open = state.candidates & bit != 0 && (state.flying & bit != 0 || is_read);
             let is_taken = state.current & bit != 0;
-            if one.first.chunk() != chunk || !reading.waits || is_open && !is_taken {
+            let waits = reading.waits == Waits::Yes;
+            if one.first.chunk() != chunk || !waits || is_open && !is_taken {
                 continue;
             }
-            (reading.waits, reading.in_vain) = (false, !is_taken);
+            reading.waits = match is_taken {
+                true => Waits::No,
+                false => Waits::InVain,
+            };
             // A write may have put there since what could not be read before.
             reading.tried &= !state.current;
             self.waiting -= 1;

@@ -146,17 +146,26 @@ enum Part {
 struct Reading {
     /// Copies that were tried before.
     tried: Copies,
+    /// How the last of them failed.
+    why: Option<Failure>,
     /// Whether one of them has a bad block.
     bad: bool,
     /// Whether it is of one block, that is put together with others of its chunk.
     single: bool,
-    /// Whether it waits until a copy has been written.
-    waits: bool,
-    /// Whether another copy was taken than the one that it waited for: what it brings is of no use.
-    in_vain: bool,
+    waits: Waits,
     /// Blocks of its chunk that a request writes, from the first to before the second: nobody needs
     /// what they held.
     written: (u64, u64),
+}
+
+/// Whether a read waits for a copy that is being written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Waits {
+    #[default]
+    No,
+    Yes,
+    /// It did, and another copy was taken: what it brings is of no use.
+    InVain,
 }
 
 /// What becomes of a delayed write of several chunks that never starts.
@@ -514,10 +523,10 @@ impl<L: Layout> FixedCopies<L> {
 
     fn end(&mut self, ended: &Underway, done: &DriveDone, out: &mut Plan) {
         match ended.part {
-            Part::Read(Reading { in_vain: true, .. }) if done.status.is_done() => {
-                self.read_in_vain(ended, done, out);
-            }
-            Part::Read(_) if done.status.is_done() => self.was_read(ended),
+            Part::Read(reading) if done.status.is_done() => match reading.waits {
+                Waits::InVain => self.read_in_vain(ended, done, out),
+                Waits::No | Waits::Yes => self.was_read(ended),
+            },
             // What it brings is seen by nobody: another candidate may still be taken.
             Part::ReadAgain(..) if done.status.is_done() => {}
             Part::Read(_) | Part::ReadAgain(..) => self.read_failed(ended, done, out),
@@ -650,7 +659,7 @@ impl<L: Layout> Placement for FixedCopies<L> {
         let undecided = self.unsettled.iter().filter(|one| one.candidates != 0);
         assert_eq!(undecided.count(), self.undecided, "chunks with candidates");
         let reads = self.underway.iter().map(|(_, one)| one.part);
-        let waits = |part: &Part| matches!(part, Part::Read(Reading { waits: true, .. }));
+        let waits = |part: &Part| matches!(part, Part::Read(read) if read.waits == Waits::Yes);
         assert_eq!(reads.filter(waits).count(), self.waiting, "reads that wait");
         let lost = self.unsettled.iter().filter(|one| self.is_lost(one));
         assert_eq!(lost.count(), self.lost, "chunks that are lost");

@@ -67,6 +67,8 @@ pub(crate) struct World {
     /// The volume's block that is called 0 here; see [`fixed::first_known`].
     first: u64,
     images: Vec<Image>,
+    /// By drive: what said how far the map's log had come when this life began.
+    controls: Vec<Vec<Sector>>,
     /// By drive: what the medium holds under what the cache has.
     below: Vec<Below<Option<Sector>>>,
     /// Whether a power cut may take what a drive has ended.
@@ -196,6 +198,7 @@ impl World {
             running: drives.iter().map(|_| None).collect(),
             stack,
             drives,
+            controls: images.iter().map(Image::controls).collect(),
             images,
             now: Instant::ZERO,
             at_once: 0,
@@ -663,12 +666,22 @@ impl World {
         starts.any(Sector::is_control)
     }
 
+    /// Whether drives with a map's log that do not have the same are as they were when this life
+    /// began.
+    fn knows_what_differs(&self) -> bool {
+        let controls: Vec<_> = self.images.iter().map(Image::controls).collect();
+        let mut kept = controls.iter().filter(|kept| !kept.is_empty());
+        let first = kept.next();
+        controls == self.controls || kept.all(|kept| Some(kept) == first)
+    }
+
     /// What the stack says that recovery would read; none if something may be lost on which it
     /// counts.
     fn foretold(&self) -> Option<Vec<RecoveryRead>> {
         let mut foretold = Vec::new();
         self.stack.recovery(&mut foretold);
-        Some(foretold).filter(|_| self.is_sound() && !self.writes_control())
+        let sure = self.is_sound() && !self.writes_control() && self.knows_what_differs();
+        Some(foretold).filter(|_| sure)
     }
 
     /// The power goes: of each write under way, some sectors have arrived.

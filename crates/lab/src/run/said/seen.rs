@@ -4,7 +4,7 @@ use nearslot_core::contract::Faults;
 use nearslot_core::stack::Stack;
 use nearslot_core::units::{Blocks, Instant};
 
-use crate::measure::{Behind, Filling, Measured, ReadFirst, Starved};
+use crate::measure::{Behind, Filling, Measured, ReadFirst, Settling, Starved};
 use crate::scenario::Scenario;
 
 /// What was seen of a run that is in none of its numbers.
@@ -14,6 +14,7 @@ pub(in crate::run) struct Seen {
     pub(super) late: Option<Instant>,
     pub(super) grew_behind: Option<Behind>,
     pub(in crate::run) filling: Option<Filling>,
+    pub(in crate::run) settling: Option<Settling>,
     pub(super) starved: Option<Starved>,
     pub(super) read_first: ReadFirst,
     /// Blocks of which copies are kept as one.
@@ -29,11 +30,13 @@ impl Seen {
         stack: &Stack,
         (faults, scenario): (&dyn Faults, &Scenario),
     ) -> Seen {
+        let waits = !scenario.is_open();
         let begin = faults.begins().map(|[_, last]| last);
         Seen {
             late: begin.filter(|begin| *begin <= measured.growth_from()),
             grew_behind: measured.grew_behind(),
-            filling: measured.filling(!scenario.is_open()),
+            filling: measured.filling(waits),
+            settling: measured.settling(waits),
             starved: measured.starved(),
             read_first: measured.read_first(),
             copy_unit: stack.copy_unit(),

@@ -236,6 +236,26 @@ fn what_could_not_be_read_is_read_once_more_when_it_was_written() {
     assert_eq!(then.ios().map(|io| io.drive).next(), Some(DriveId(0)));
 }
 
+/// The first copy has not answered in time, and both drives went before the read of the second one
+/// ended, which was in vain: the first failure is told.
+#[test]
+fn a_read_in_vain_of_which_nothing_is_left_fails_as_it_did_before() {
+    let mut copies = undecided(2);
+    for drive in [DriveId(0), DriveId(1)] {
+        assert!(copies.gone.learn(drive, GONE));
+    }
+    for why in [Failure::TimedOut, Failure::Medium] {
+        let first = underway(0, 1, 0, Part::Read(Reading::default()));
+        let reading = first.part.after(0b01, why).reading();
+        let waits = Waits::InVain;
+        let part = Part::Read(Reading { waits, ..reading });
+        let mut out = Plan::default();
+        let done = end(Op::Read, 0, 1, Status::Done);
+        copies.read_in_vain(&underway(0, 1, 1, part), &done, &mut out);
+        assert_eq!(out.instead, Instead::Failed(why));
+    }
+}
+
 /// A copy that cannot be written is none that will do after another power cut, and is tried so often
 /// and no more.
 #[test]

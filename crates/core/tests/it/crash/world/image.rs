@@ -19,6 +19,11 @@ impl Sector {
         matches!(self, Sector::Own(bytes) if bytes.starts_with(b"NearSCtl"))
     }
 
+    /// Whether it begins the mark of a drive that was set aside, which lies in the place of one.
+    fn is_mark(&self) -> bool {
+        matches!(self, Sector::Own(bytes) if bytes.starts_with(b"NearSOut"))
+    }
+
     /// Flips bits of one byte of a sector of the map's log; whether it is one.
     pub(super) fn flip(&mut self, byte: usize, bits: u8) -> bool {
         match self {
@@ -69,6 +74,13 @@ impl Image {
     pub(super) fn own(&self) -> impl Iterator<Item = u64> {
         let own = |(at, sector): (u64, &Sector)| matches!(sector, Sector::Own(_)).then_some(at);
         self.iter().filter_map(own)
+    }
+
+    /// What says how far a map's log has come: its control blocks and marks.
+    pub(super) fn controls(&self) -> Vec<Sector> {
+        let says = |sector: &&Sector| sector.is_control() || sector.is_mark();
+        let sectors = self.iter().map(|(_, sector)| sector);
+        sectors.filter(says).cloned().collect()
     }
 
     /// Forgets what these sectors hold.

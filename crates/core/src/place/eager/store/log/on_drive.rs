@@ -249,7 +249,8 @@ fn part(log: &Recovery, other: &Found, reader: &mut Reader<'_>) -> Part {
 }
 
 /// From all drives that have the log. Of one that is not whole, what is read besides follows from
-/// what lies there.
+/// what lies there: it is what was read when the volume came back, which may have changed as soon
+/// as another drive has a younger control block.
 pub(super) fn recovery(store: &LogStore, out: &mut Vec<RecoveryRead>) {
     let control = store.log.under_way().is_some_and(|write| write.is_control);
     let is_ahead = control && store.drives.iter().any(|drive| drive.is_done);
