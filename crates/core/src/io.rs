@@ -279,13 +279,13 @@ pub struct Unwritten {
     pub len: Blocks,
 }
 
-/// What a drive has in its write cache of the writes that ended, and not on the medium yet: work
-/// that it still owes.
+/// What a drive has in its write cache of the writes that ended, and not on the medium yet, or what
+/// a placement has in its buffer of delayed copies: work that it still owes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Owed {
     /// How much that is.
     pub blocks: Blocks,
-    /// How much the cache has room for, if that does not hang on how the blocks lie.
+    /// How much there is room for, if that does not hang on how the blocks lie.
     pub cache_size: Option<Blocks>,
     /// Whether the drive writes that in an order of its choice, and so the faster the more it has:
     /// then it may owe more and more for a while, and come to rest.

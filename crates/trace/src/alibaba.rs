@@ -14,12 +14,18 @@ pub(crate) static FORMAT: Format = Format {
     name: "alibaba",
     summary: "Alibaba block traces 2020: device,opcode,offset,length,microseconds",
     source: "github.com/alibaba/block-traces",
-    probe: Probe::Line(|line| row(line).is_some()),
+    probe: Probe::Doubtful {
+        parses: |line| row(line).is_some(),
+        against,
+    },
     options: &[],
     reads: Reads::Stream(|options| Ok(Text::boxed(Alibaba, options))),
 };
 
 struct Alibaba;
+
+/// Numbers that have to grow before they look like times.
+const GROWS_MIN: usize = 3;
 
 /// The fields of a line.
 struct Row<'a> {
@@ -49,6 +55,23 @@ fn row(line: &[u8]) -> Option<Row<'_>> {
         length,
         ts,
     })
+}
+
+/// Tables of times, addresses and response times look the same: there the first column grows all the
+/// time, and the last one does not. A trace of few volumes has one number on many lines.
+fn against(lines: &[&[u8]]) -> Option<&'static str> {
+    let mut first: Vec<u64> = Vec::new();
+    let mut last = Vec::new();
+    for row in lines.iter().filter_map(|line| row(line)) {
+        first.push(std::str::from_utf8(row.device).ok()?.parse().ok()?);
+        last.push(row.ts);
+    }
+    let steps = first.windows(2).filter(|pair| pair[0] < pair[1]).count();
+    let grows = first.len() >= GROWS_MIN && first.is_sorted() && 2 * steps >= first.len();
+    let is_time = grows && !last.is_sorted();
+    is_time.then_some(
+        "the numbers in the first column grow from line to line, as times do, and those in the last do not",
+    )
 }
 
 impl Lines for Alibaba {
@@ -112,6 +135,26 @@ mod tests {
         );
         assert!(sink.records.is_empty());
         assert_eq!(sink.anomalies.of(Anomaly::BadRecord), 5);
+    }
+
+    #[test]
+    fn a_table_of_times_is_not_taken_for_one_of_volumes() {
+        let against = |text: &str| {
+            let lines: Vec<&[u8]> = text.lines().map(str::as_bytes).collect();
+            against(&lines).is_some()
+        };
+        assert!(against(
+            "0,R,4096,4096,700\n150,W,0,512,90\n310,R,8192,4096,650"
+        ));
+        // Its last column may be times; it is of few volumes, in their order; it is too short.
+        assert!(!against(
+            "0,R,4096,4096,700\n150,W,0,512,790\n310,R,8192,4096,850"
+        ));
+        assert!(!against(
+            "1,R,0,512,7\n1,R,0,512,6\n1,R,0,512,5\n2,R,0,512,4\n2,R,0,512,3"
+        ));
+        assert!(!against("3,R,0,512,7\n1,R,0,512,6\n2,R,0,512,5"));
+        assert!(!against("0,R,4096,4096,700\n150,W,0,512,90"));
     }
 
     #[test]

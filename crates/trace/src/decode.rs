@@ -73,6 +73,14 @@ pub enum Probe {
     Binary(fn(&[u8], Option<u64>) -> bool),
     /// Text: whether a line parses. The best format over the first lines is taken.
     Line(fn(&[u8]) -> bool),
+    /// The same of a format that other tables look like, too.
+    Doubtful {
+        /// Whether a line parses.
+        parses: fn(&[u8]) -> bool,
+        /// What speaks against it in lines that do, if something does: then it is not taken unless it
+        /// is named.
+        against: fn(&[&[u8]]) -> Option<&'static str>,
+    },
     /// Text whose first line names what follows.
     Header {
         /// How much the first line names. It is believed at once if it names all, else if no line

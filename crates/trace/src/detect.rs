@@ -109,7 +109,9 @@ fn detect_text(sample: Sample<'_>) -> Result<&'static Format, TraceError> {
     let mut scores: Vec<Score<'_>> = FORMATS
         .iter()
         .filter_map(|format| match format.probe {
-            Probe::Line(parses) => Some(score(format, parses, &lines)),
+            Probe::Line(parses) | Probe::Doubtful { parses, .. } => {
+                Some(score(format, parses, &lines))
+            }
             _ => None,
         })
         .collect();
@@ -118,12 +120,28 @@ fn detect_text(sample: Sample<'_>) -> Result<&'static Format, TraceError> {
     if let Some(best) = scores.first()
         && best.fitting * 100 >= lines.len() * FIT_PERCENT
     {
-        return Ok(best.format);
+        return doubted(best.format, &lines).map_or(Ok(best.format), Err);
     }
     if let Some(format) = named_columns(&lines, Naming::Columns) {
         return Ok(format);
     }
     Err(proposed(&lines).unwrap_or_else(|| unknown_text(&scores, &lines)))
+}
+
+/// The error where lines parse, but what they say together speaks against their format.
+fn doubted(format: &Format, lines: &[(usize, &[u8])]) -> Option<TraceError> {
+    let Probe::Doubtful { parses, against } = format.probe else {
+        return None;
+    };
+    let lines: Vec<&[u8]> = lines.iter().map(|(_, line)| *line).collect();
+    let lines: Vec<&[u8]> = lines.into_iter().filter(|line| parses(line)).collect();
+    let why = against(&lines)?;
+    Some(TraceError::unfit(format!(
+        "has lines as the format {name} has them ({summary}), but {why}: if it is in that format, say --trace-format {name}; if not, \
+         put a line above all others that names the columns",
+        name = format.name,
+        summary = format.summary,
+    )))
 }
 
 /// The error where all lines look like a format that has to be named.
@@ -272,6 +290,16 @@ mod tests {
     fn unknown_text_shows_its_first_line() {
         let error = of(b"\n dear diary,\nnothing happened\n").unwrap_err();
         assert!(error.contains("is text of no known format"), "{error}");
+    }
+
+    #[test]
+    fn a_table_that_looks_like_a_format_by_chance_is_not_taken_for_it() {
+        let times = "0,R,4096,4096,700\n150,W,0,512,90\n310,R,8192,4096,650\n";
+        let error = of(times.as_bytes()).unwrap_err();
+        assert!(error.contains("say --trace-format alibaba"), "{error}");
+        assert!(error.contains("names the columns"), "{error}");
+        let volumes = "3,R,4096,4096,700\n1,W,0,512,790\n2,R,8192,4096,850\n";
+        assert_eq!(of(volumes.as_bytes()), Ok("alibaba"));
     }
 
     #[test]

@@ -319,7 +319,8 @@ pub(super) mod testing {
     /// Whether the format's probe takes a line.
     pub(crate) fn takes(format: &Format, line: &str) -> bool {
         match format.probe {
-            super::super::decode::Probe::Line(probe) => probe(line.as_bytes()),
+            super::super::decode::Probe::Line(probe)
+            | super::super::decode::Probe::Doubtful { parses: probe, .. } => probe(line.as_bytes()),
             super::super::decode::Probe::Magic(probe) => probe(line.as_bytes()),
             super::super::decode::Probe::Header { names, .. } => {
                 names(line.as_bytes()) != super::super::decode::Naming::Nothing

@@ -301,6 +301,12 @@ pub trait Placement: Send {
     /// may be done in its spare time. Never called if [`Shape::spare_time`] says that none is used.
     fn idle(&mut self, _now: Instant, _drive: DriveId, _drives: &dyn Drives, _out: &mut Plan) {}
 
+    /// What it has answered and still has to write in spare time; none if it answers nothing before
+    /// all is with its drives.
+    fn owes(&self) -> Option<Owed> {
+        None
+    }
+
     /// When it wants to do something whatever its drives do; none if never.
     fn next_timer(&self) -> Option<Instant> {
         None

@@ -125,6 +125,7 @@ pub trait Persistent {
     }
 
     /// The reads, one after another, by which the volume would come back if the power went at this
-    /// instant. None if nothing has to be read.
+    /// instant. None if nothing has to be read. What is read where drives with a log differ follows from
+    /// what lies there: then it is what was read when the volume came back.
     fn recovery(&self, _out: &mut Vec<RecoveryRead>) {}
 }

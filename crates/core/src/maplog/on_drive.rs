@@ -21,7 +21,9 @@
 //!
 //! And one is written when a drive is set aside that had the log, too, before anything is answered
 //! that it lacks. So of two drives, the one that lacks a record has all that was answered, unless
-//! the control block of the other says that this one is alone.
+//! the control block of the other says that this one is alone. If a life begins with one drive alone,
+//! two of its control blocks say so before anything is answered: else the loss of one would show the
+//! drive as it was in an earlier life, and the log of the other drive could be taken for younger.
 
 use super::Entry;
 use super::control::{Lacking, is_alone, write_control};
@@ -133,8 +135,9 @@ impl Keeper for OnDrive {
 
     fn kept(&mut self, layout: &Layout, cursor: &LogCursor) {
         self.control += 1;
+        // The first one of a life does not count.
+        self.told_alone = self.telling_alone && !self.is_old;
         (self.tail, self.is_old) = (cursor.tail(layout), false);
-        self.told_alone = self.telling_alone;
     }
 
     fn advanced(&mut self, _layout: &Layout, _cursor: &LogCursor, kind: Kind) {

@@ -154,14 +154,18 @@ impl Recovery {
     /// not: of that one its way back, as far as that came, and a look at its region. A drive of
     /// which nothing can be seen has no say. `index`: which of the two drives this one is.
     ///
-    /// Records go to both drives, and one is answered when both have it. One that the other drive
+    /// Records go to both drives, and one is answered when both have it. One that the damaged drive
     /// lacks is answered only if a control block says that this drive is alone. So a drive that has
     /// one record more, and no such control block, has one that was not answered. Of records that
-    /// follow a control block by which the other drive lacks something, this one has all that were
-    /// answered: the other one may have got some on its way back. It may have got more of them,
-    /// after this one was given up. As long as it has no younger control block, it was not whole
-    /// since: one that comes whole beside this one gets the next, and one that is alone then gets
-    /// two before anything is answered, one in each place. So nothing of that was answered.
+    /// follow a control block by which the damaged drive lacks something, this drive has all that
+    /// were answered: the damaged one may have got some on its way back.
+    ///
+    /// After this drive was given up, the damaged one may have got more of them, which follow younger
+    /// control blocks. If both control blocks of this drive are sound, it got none of these. If the
+    /// youngest sound one of the damaged drive is older than that by which this drive is alone, the
+    /// damaged one was never whole after that: a drive that comes whole beside this one gets the
+    /// same control block, and one that is alone gets two before anything is answered, one in each
+    /// place. So nothing of those records was answered.
     pub fn covers(&self, index: usize, other: Option<&Recovery>, survey: &Survey) -> bool {
         let Reached { control, next } = self.reached();
         let near = other.map_or(control, |other| other.control);
@@ -184,7 +188,8 @@ impl Recovery {
             None => false,
         };
         let is_alone_here = self.lacking[1 - index] && !self.lacking[index];
-        if is_alone_here && other.is_some_and(|other| other.control < control) {
+        let is_older = other.is_some_and(|other| other.control < control);
+        if is_alone_here && self.other.is_none() && is_older {
             return true;
         }
         if seen.control > control {
@@ -221,6 +226,12 @@ impl Recovery {
         let mut block = write_control(layout, &self.told, number, self.lacking).to_vec();
         block.resize(CONTROL_LEN.bytes() as usize, 0);
         (layout.control_at(number), block)
+    }
+
+    /// The highest number that a control block on this drive may have: one that cannot be read may be
+    /// the next.
+    pub fn control_at_most(&self) -> u64 {
+        self.control + u64::from(self.other.is_some())
     }
 
     /// Another drive has something of a control block with this number: the next one of this log is

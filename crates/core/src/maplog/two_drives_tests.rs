@@ -296,10 +296,42 @@ fn what_a_drive_got_on_its_way_after_the_other_one_was_given_up_was_not_answered
         log.covers(index, Some(&way), &survey(&geometry, other))
     };
     assert!(covers(0, &alone, &on_its_way), "it has what was answered");
+    // A younger control block may have been on it.
+    let mut with_one = alone.clone();
+    let other = places[((told + 1) % 2) as usize].bytes() as usize;
+    with_one[other..other + CONTROL_LEN.bytes() as usize].fill(0);
+    assert!(!covers(0, &with_one, &on_its_way));
     assert!(!covers(1, &alone, &on_its_way), "the other one is alone");
     assert!(!covers(0, &whole, &on_its_way), "nothing says who is alone");
     let younger = &world.world.region;
     assert!(!covers(0, &alone, younger), "it is whole");
+}
+
+/// A life that begins with one drive alone says so twice before its first record: with one control
+/// block lost it is still younger than all that was before it.
+#[test]
+fn a_life_that_begins_alone_says_so_in_both_places() {
+    for alone in [false, true] {
+        let mut world = DriveWorld::of_blocks("begins alone");
+        world.run(100);
+        let (_, before) = world.controls();
+        world.crash();
+        world.world.log.tell_lacking([false, alone]);
+        world.record_any();
+        let mut numbers = Vec::new();
+        while !world.world.log.has_told() || numbers.is_empty() {
+            let write = world.world.begin_write().unwrap();
+            assert!(world.is_control(&write), "before any record");
+            world.world.land(&write);
+            world.written();
+            numbers.push(world.controls().1);
+        }
+        let written = if alone { 2 } else { 1 };
+        assert_eq!(numbers.len(), written, "{alone}");
+        assert!(numbers[0] > before);
+        let write = world.world.begin_write().unwrap();
+        assert!(!world.is_control(&write), "{alone}");
+    }
 }
 
 /// The other drive has the next control block, of a life that was lost: the one after that would

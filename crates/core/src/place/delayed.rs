@@ -16,10 +16,12 @@ use std::fmt::Debug;
 
 use crate::freemap::Slot;
 use crate::ids::DriveId;
+use crate::io::Owed;
 use crate::list::{Handle, List, Pool};
 use crate::maplog::Entry;
 use crate::registry::{ConfigError, Knob};
 use crate::sorted::{Keyed, Sorted};
+use crate::units::Blocks;
 
 /// A copy of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -163,6 +165,16 @@ impl<C: Name> Queues<C> {
     /// Copies that wait.
     pub(super) fn len(&self) -> usize {
         self.places.len()
+    }
+
+    /// What is owed with that, of chunks so long.
+    pub(super) fn owes(&self, chunk: Blocks) -> Owed {
+        let of = |chunks: usize| Blocks(chunks as u64 * chunk.0);
+        Owed {
+            blocks: of(self.len()),
+            cache_size: Some(of(self.limit)),
+            sorts: false,
+        }
     }
 
     /// Whether the buffer has room for the data of another copy.

@@ -47,7 +47,7 @@ use crate::contract::{
 };
 use crate::freemap::FreeMap;
 use crate::ids::{DriveId, IoId, StreamId};
-use crate::io::{Buffered, Command, Data, DriveDone, Origin, RecoveryRead, StepNumber, Tag};
+use crate::io::{Buffered, Command, Data, DriveDone, Origin, Owed, RecoveryRead, StepNumber, Tag};
 use crate::measure::Measure;
 use crate::memory::{Memory, Move, Order};
 use crate::offer::{Offer, OfferId, Offers, Refused};
@@ -533,6 +533,11 @@ impl Stack {
     /// Blocks that the placement writes best together.
     pub fn stripe(&self) -> Blocks {
         self.shape.stripe
+    }
+
+    /// What the placement has answered and still has to write, if it answers before all is written.
+    pub fn owes(&self) -> Option<Owed> {
+        self.placement.owes()
     }
 
     /// Whether the placement does anything in spare time.

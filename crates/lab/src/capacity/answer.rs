@@ -50,6 +50,15 @@ impl Answer {
         }
     }
 
+    /// The same of a queue that was not seen at rest: it may become longer, so that it surely holds is
+    /// not known, and that it surely fails is.
+    pub(super) fn not_at_rest(self) -> Answer {
+        Answer {
+            surely: false,
+            ..self
+        }
+    }
+
     /// It holds if both do.
     pub(super) fn and(self, other: Answer) -> Answer {
         Answer {

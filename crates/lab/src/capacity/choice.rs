@@ -85,8 +85,8 @@ impl Choice {
             // Response times tell how long the load is.
             answer = Answer::FAILS;
             readings.fill(Reading::default());
-        } else if unsteady.hides() {
-            answer = answer.not_steady();
+        } else {
+            answer = for_ever(answer, &unsteady);
         }
         let shown = is_enough(finished.onset) || !answer.estimate;
         let tried = Tried {
@@ -343,6 +343,17 @@ fn too_few(objective: &Objective, few: &TooFew, label: &str) -> RunError {
             ""
         },
     ))
+}
+
+/// What a run answers for longer ones, of which this is not known.
+fn for_ever(answer: Answer, unsteady: &Unsteady) -> Answer {
+    if unsteady.hides() {
+        answer.not_steady()
+    } else if unsteady.settling.is_some() {
+        answer.not_at_rest()
+    } else {
+        answer
+    }
 }
 
 #[cfg(test)]

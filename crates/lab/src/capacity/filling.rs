@@ -1,5 +1,5 @@
 //! What is said of runs that were too short for what their drives do: a write buffer or the caches
-//! had not yet written what they had answered, the queue was shorter than it will be, flash had not
+//! had not yet written what they had answered, the queue had not come to rest, flash had not
 //! collected often enough, or a volume lived on the credits that it had.
 //!
 //! An open load that fills caches is more than the drives can do: with more requests, when the
@@ -15,6 +15,7 @@
 
 use super::names::{name, position};
 use super::{Capacity, Reached, Tried};
+use crate::measure::Settling;
 use crate::number::{grouped, number};
 use crate::run::{Spent, Unsteady};
 
@@ -30,40 +31,42 @@ pub(super) fn why_it_grows(tried: &Tried) -> String {
             "the queue grows as long as requests come, whatever the response times are".to_owned()
         }
         Some(filling) => format!(
-            "the drives write less than comes ({}): once the caches are full the queue grows, whatever the response times are before",
+            "the drives write less than comes ({}): once that is full the queue grows, whatever the response times are before",
             filling.seen()
         ),
     }
 }
 
 /// For each choice of which the numbers that are told are those of write caches that hide the
-/// drives, of credits, or of a part of what flash does, that nothing is sure there.
+/// drives, of credits, of a part of what flash does, or of a queue that is not at rest, what is not
+/// sure there.
 pub(super) fn not_steady(capacity: &Capacity) -> Vec<String> {
     let told = |found: &Reached| {
         let tried = found.shown()?;
         if tried.queue_growth_rps.is_some() {
             return None;
         }
-        let why = match &tried.unsteady {
+        let drives = "the drives are not steady";
+        let (what, why) = match &tried.unsteady {
             Unsteady {
                 filling: Some(filling),
                 ..
-            } => hidden(&filling.seen()),
-            Unsteady {
-                settling: Some(settling),
-                ..
-            } => hidden(&settling.seen()),
+            } => (drives, hidden(&filling.seen())),
             Unsteady {
                 spent: Some(spent), ..
-            } => on_credits(spent),
+            } => (drives, on_credits(spent)),
             Unsteady {
                 rounds: Some(rounds),
                 ..
-            } => collecting(*rounds, tried.requests),
+            } => (drives, collecting(*rounds, tried.requests)),
+            Unsteady {
+                settling: Some(settling),
+                ..
+            } => ("the queue was not seen at rest", too_short(settling)),
             _ => return None,
         };
         Some(format!(
-            "Under {} the drives are not steady {}: {why}.",
+            "Under {} {what} {}: {why}.",
             name(capacity, found),
             position(capacity.find, tried.at),
         ))
@@ -73,6 +76,14 @@ pub(super) fn not_steady(capacity: &Capacity) -> Vec<String> {
 
 fn hidden(seen: &str) -> String {
     format!("{seen}, so nothing is sure there before there are more requests")
+}
+
+/// A longer queue may be to come.
+fn too_short(settling: &Settling) -> String {
+    format!(
+        "{}, so that it holds is not sure there before there are more requests",
+        settling.seen()
+    )
 }
 
 /// What was spent, and how to know what there is without it.

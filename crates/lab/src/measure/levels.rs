@@ -1,7 +1,7 @@
 //! The length of the queue at some arrivals, and with it what drives have answered and not yet
 //! written.
 //!
-//! A write that a cache takes is answered at once. So a short load may never find out how fast the
+//! A write that a cache takes is answered at once, and so is one of which a copy waits for spare time. So a short load may never find out how fast the
 //! drives write: what is measured then tells how long it is, as with a queue that grows. What
 //! drives owe is therefore a queue like the one before them. It *fills* their caches if both
 //! together grow from each arrival that is looked at to the next, while the queue alone does not.
@@ -40,10 +40,13 @@ const WAITING_MIN: u64 = 4;
 /// of that it is 0.8 and more.
 const SETTLED_MIN: u64 = 100;
 const STEADY_SHARE: f64 = 0.75;
-/// One that rises to the end is not at rest if so much of it came in the second half.
-const RISING_SHARE: f64 = 0.1;
-/// If this part of what came waits in the end, and so many, response times tell how long the load is.
-pub(crate) const WAITING_SHARE: u64 = 5;
+/// Of fewer than so many, one that rises to the end is not at rest if this share of it came in the
+/// second half.
+const RISEN_MIN: u64 = 1_000;
+const RISEN_SHARE: f64 = 0.1;
+/// If one in so many of all requests waits in the end, and so many do, most of a response time may be
+/// how many requests there were.
+pub(crate) const WAITING_PART: u64 = 5;
 const WAITING_LEAST: u64 = 16;
 /// Of this part of the writes that came, those that a cache keeps are told where they are nowhere
 /// else: of disks that choose the order in which they write, as these owe more for a while, until
@@ -85,13 +88,15 @@ impl Level {
 pub(crate) enum Behind {
     /// The stack's write buffer.
     Buffer,
+    /// The placement's buffer of delayed copies.
+    Copies,
     /// Write caches of the drives.
     #[default]
     Caches,
 }
 
 /// Writes that were answered and not yet written, in requests of the load: by the write buffer if
-/// there is one, else by drives. One may be several on the drives, as copies and parity are.
+/// there is one, else by drives and as delayed copies. One may be several on the drives, as copies and parity are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Owing {
     pub(super) writes: u64,
@@ -147,6 +152,13 @@ impl Filling {
                 "a write buffer that has room for what about {} requests leave there",
                 grouped(requests)
             ),
+            // Copies are written in spare time: nobody knows when it is full.
+            (Behind::Copies, true, _) => {
+                "a buffer of delayed copies that fills as long as requests come".to_owned()
+            }
+            (Behind::Copies, false, _) => {
+                "a buffer of delayed copies that was empty at first".to_owned()
+            }
             (Behind::Caches, false, _) => "write caches that were empty at first".to_owned(),
             (Behind::Caches, true, None) => {
                 "write caches that fill as long as requests come".to_owned()
@@ -162,13 +174,13 @@ impl Filling {
     }
 }
 
-/// A queue that was not as long as it will be when the last request came.
+/// A queue that was not seen at rest before the last request came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Settling {
     /// Reads and writes that were in the system then, and those that had come or were there before.
     pub(crate) waiting: u64,
     pub(crate) of: u64,
-    /// Whether the queue grew to the end, less and less.
+    /// Whether the queue grew to the end.
     pub(crate) grew: bool,
 }
 
@@ -177,7 +189,7 @@ impl Settling {
     pub(crate) fn seen(&self) -> String {
         let (waiting, of) = (grouped(self.waiting), grouped(self.of));
         let grew = match self.grew {
-            true => ", and the queue still grew, though less and less",
+            true => ", and the queue still grew",
             false => "",
         };
         format!(
@@ -277,8 +289,8 @@ impl Levels {
         })
     }
 
-    /// What waited in the end, if the queue was not seen as long as it will be, and is not said to
-    /// grow; `waits` if the load waits for answers, as then that says how long it is.
+    /// What waited in the end, if the queue was not seen at rest and is not said to grow; `waits` if
+    /// the load waits for answers, as then that says how long the queue is.
     pub(super) fn settling(&self, waits: bool) -> Option<Settling> {
         if waits || self.count < LEVELS || self.growth_rps().is_some() {
             return None;
@@ -286,9 +298,11 @@ impl Levels {
         let [first, .., last] = self.noted;
         let of = last.came - first.came + first.waiting;
         let queue = last.queued(last.waiting);
-        let many = queue >= WAITING_LEAST && queue * WAITING_SHARE >= of;
-        let grew = queue >= GROWTH_QUEUE_MIN
-            && (self.grew_throughout(|level| level.waiting) || self.rises());
+        let many = queue >= WAITING_LEAST && queue * WAITING_PART >= of;
+        let grows = |of: fn(&Level) -> u64| {
+            last.queued(of(&last)) >= GROWTH_QUEUE_MIN && self.grew_throughout(of)
+        };
+        let grew = grows(|level| level.waiting) || grows(Level::both) || self.rises();
         (many || grew).then_some(Settling {
             waiting: last.waiting,
             of,
@@ -315,7 +329,7 @@ impl Levels {
         let [first, .., last] = self.noted;
         let seconds = last.at.since(first.at).0 as f64 / 1e9;
         let queue = last.queued(of(&last));
-        let answered = last.came.saturating_sub(last.waiting);
+        let answered = self.answered();
         let long = queue >= GROWTH_QUEUE_MIN && seconds > 0.0;
         let long =
             long && (answered >= ANSWERED_MIN * last.busy || queue >= WAITING_MIN * last.busy);
@@ -336,11 +350,21 @@ impl Levels {
         last - middle >= STEADY_SHARE * (middle - first)
     }
 
-    /// Whether the queue is longer at each level, and at the last by much.
+    /// Whether a queue before drives that have answered little is longer at each level, and at the
+    /// last by much.
     fn rises(&self) -> bool {
+        let [.., end] = self.noted;
         let queued = self.queued(|level| level.waiting);
         let [_, _, middle, _, last] = queued;
-        queued.is_sorted_by(|one, next| one < next) && last - middle >= RISING_SHARE * last
+        let is_early = self.answered() < RISEN_MIN * end.busy;
+        let is_long = last >= GROWTH_QUEUE_MIN as f64 && last - middle >= RISEN_SHARE * last;
+        is_early && is_long && queued.is_sorted_by(|one, next| one < next)
+    }
+
+    /// Requests that were answered from the first level to the last.
+    fn answered(&self) -> u64 {
+        let [first, .., last] = self.noted;
+        (last.came - first.came + first.waiting).saturating_sub(last.waiting)
     }
 
     /// At each level, without what drives do at the time.

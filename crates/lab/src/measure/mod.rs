@@ -57,7 +57,7 @@ pub use basis::Basis;
 pub use declared::beside;
 pub use interval::half_width;
 pub(crate) use interval::{Estimate, TooFew, standard_error, times, weighted};
-pub(crate) use levels::{Behind, Filling, Settling, WAITING_SHARE};
+pub(crate) use levels::{Behind, Filling, Settling, WAITING_PART};
 pub(crate) use measured::Measured;
 
 use self::busy::{Busy, is_spare};
@@ -385,8 +385,10 @@ impl Recorder {
 
     fn owed_by_drives(&self, now: Instant, stack: &Stack, drives: &[Box<dyn Drive>]) -> Owing {
         let writes = |blocks: Blocks| writes_of(blocks.0, (self.writes_came, self.sent.max(1)));
+        let copies = stack.owes();
         let owed = drives.iter().map(|drive| drive.owes(now));
-        let sum = owed.reduce(|sum, owed| Owed {
+        let in_caches = owed.clone().map(|owed| owed.blocks.0).sum::<u64>();
+        let sum = owed.chain(copies).reduce(|sum, owed| Owed {
             blocks: sum.blocks + owed.blocks,
             cache_size: sum
                 .cache_size
@@ -395,9 +397,13 @@ impl Recorder {
             sorts: sum.sorts || owed.sorts,
         });
         let sum = sum.unwrap_or_default();
+        let behind = match copies.is_some_and(|copies| copies.blocks.0 > in_caches) {
+            true => Behind::Copies,
+            false => Behind::Caches,
+        };
         Owing {
             writes: writes(sum.blocks),
-            behind: Behind::Caches,
+            behind,
             cache_size: sum.cache_size.map(writes),
             sorts: sum.sorts,
             later: stack.uses_spare_time(),

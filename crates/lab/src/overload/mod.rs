@@ -36,7 +36,7 @@ use crate::ability::{self, Ability, ability, is_sampled};
 use crate::error::RunError;
 use crate::grid::Point;
 use crate::load::LoadedTrace;
-use crate::measure::{WAITING_SHARE, busy};
+use crate::measure::{WAITING_PART, busy};
 use crate::memo::SHARED;
 use crate::number::{number, percent, times};
 use crate::outcome::{Burst, Demand, Run};
@@ -379,7 +379,7 @@ pub(crate) fn is_refuted(run: &Run) -> bool {
     let [busy, _] = busy::for_requests(run);
     let too_much = |demand: Demand| demand.load_factor > SURELY_TOO_MUCH;
     let kept_up = run.pending == 0 && run.queue_growth_rps.is_none() && busy <= SATURATED;
-    let is_short = run.queue_mean * WAITING_SHARE as f64 > run.requests as f64;
+    let is_short = run.queue_mean * WAITING_PART as f64 > run.requests as f64;
     kept_up && !is_short && run.demand.is_some_and(too_much)
 }
 
@@ -667,7 +667,7 @@ mod tests {
 
     #[test]
     fn an_estimate_that_a_run_has_refuted_is_told_as_such() {
-        let of = |busy: f64, load_factor: f64, growth: Option<f64>| {
+        let in_system = |queue_mean: f64, busy: f64, load_factor: f64, growth: Option<f64>| {
             let demand = Demand {
                 offered_rps: 100.0 * load_factor,
                 offered_mb_s: 1.0,
@@ -682,6 +682,8 @@ mod tests {
             let run = Run {
                 demand: Some(demand),
                 queue_growth_rps: growth,
+                requests: 1_000,
+                queue_mean,
                 ..run(busy, 1)
             };
             let warning = Warning::new(WarningKind::Overload, "the queue grows");
@@ -690,6 +692,7 @@ mod tests {
             let [warning] = warnings;
             warning.text
         };
+        let of = |busy, load_factor, growth| in_system(200.0, busy, load_factor, growth);
         let told = of(0.41, 1.2, None);
         assert!(
             told.contains("busy 41 % of the time, and the queue did not grow"),
@@ -699,5 +702,7 @@ mod tests {
         assert_eq!(of(0.99, 1.2, None), stays);
         assert_eq!(of(0.41, 1.2, Some(3.0)), stays);
         assert_eq!(of(0.41, 1.05, None), stays);
+        // More than a fifth of all are there at a time.
+        assert_eq!(in_system(201.0, 0.41, 1.2, None), stays);
     }
 }

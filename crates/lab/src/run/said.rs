@@ -19,7 +19,7 @@ use self::cut::cut;
 pub(super) use self::faults::met_faults;
 pub(crate) use self::faults::wrong_blocks;
 use self::faults::{late_time_outs, of_faults};
-use self::filling::{filling, grew};
+use self::filling::{filling, grew, still_grew};
 use self::logs::gave_up;
 use self::merging::nothing_merged;
 use self::partial_chunks::partial_chunks;
@@ -209,6 +209,8 @@ pub(super) fn warnings(
     }
     if let Some(growth) = run.queue_growth_rps {
         warnings.push(grew(&run.label, growth, &seen));
+    } else if let Some(settling) = unsteady.grew_alone() {
+        warnings.push(still_grew(&run.label, &settling));
     } else if run.at_limit {
         let text = format!(
             "the drives were busy {} of the time: a little more load, and the queue grows without end",

@@ -1,5 +1,5 @@
 //! What hides from a short run how fast its drives are for ever: write caches that fill, a queue
-//! that is shorter than it will be, credits for bursts that are spent, flash that has hardly
+//! that has not come to rest, credits for bursts that are spent, flash that has hardly
 //! collected.
 
 use nearslot_core::contract::Drive;
@@ -13,9 +13,9 @@ use crate::outcome::Run;
 /// What of that was there in a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Unsteady {
-    /// Write caches of its drives that filled as long as requests came.
+    /// A write buffer, copies that wait or write caches of its drives that hid how fast these write.
     pub(crate) filling: Option<Filling>,
-    /// A queue that was not as long as it will be.
+    /// A queue that was not seen at rest.
     pub(crate) settling: Option<Settling>,
     /// Credits for bursts without which its drives would have been slower.
     pub(crate) spent: Option<Spent>,
@@ -39,10 +39,15 @@ impl Unsteady {
         }
     }
 
-    /// Whether there is any of that.
+    /// A queue that still grew, if nothing else tells that there is more to do.
+    pub(super) fn grew_alone(&self) -> Option<Settling> {
+        self.settling
+            .filter(|settling| settling.grew && self.filling.is_none())
+    }
+
+    /// Whether there is any of that by which drives may be faster or slower later.
     pub(crate) fn hides(&self) -> bool {
-        let queued = self.filling.is_some() || self.settling.is_some();
-        queued || self.spent.is_some() || self.rounds.is_some()
+        self.filling.is_some() || self.spent.is_some() || self.rounds.is_some()
     }
 }
 

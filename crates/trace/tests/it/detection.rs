@@ -120,7 +120,7 @@ fn takes(format: &str, sample: &str) -> bool {
     match card.probe {
         Probe::Magic(is) => is(sample.as_bytes()),
         Probe::Binary(is) => is(sample.as_bytes(), Some(sample.len() as u64)),
-        Probe::Line(parses) => {
+        Probe::Line(parses) | Probe::Doubtful { parses, .. } => {
             let header = usize::from(!parses(lines[0]));
             lines[header..].iter().all(|line| parses(line)) && header < lines.len()
         }
@@ -181,7 +181,10 @@ fn no_sample_is_taken_by_another_format() {
 #[test]
 fn every_text_format_has_a_sample() {
     for card in FORMATS {
-        let text = matches!(card.probe, Probe::Line(_) | Probe::Header { .. });
+        let text = matches!(
+            card.probe,
+            Probe::Line(_) | Probe::Doubtful { .. } | Probe::Header { .. }
+        );
         let sampled = SAMPLES.iter().any(|(format, _)| *format == card.name);
         assert!(sampled || !text, "{} has no sample", card.name);
     }

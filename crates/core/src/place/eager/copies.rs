@@ -33,8 +33,10 @@
 //! is stale, is in the map alone.
 
 use crate::ids::DriveId;
+use crate::io::Owed;
 use crate::place::delayed::{CopyOf, Queues, TRIES, Turn};
 use crate::sorted::{Keyed, Sorted};
+use crate::units::Blocks;
 
 /// Where the data of the next delayed write of a copy are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +116,11 @@ impl Copies {
             failed: 0,
             to_try: 0,
         }
+    }
+
+    /// What is owed with those that wait, of chunks so long.
+    pub(super) fn owe(&self, chunk: Blocks) -> Owed {
+        self.queues.owes(chunk)
     }
 
     /// Those that could not be written, and how often. O(copies that are not settled), if there is

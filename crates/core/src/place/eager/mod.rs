@@ -27,7 +27,7 @@
 //! array for a transaction processing workload", FAST 2002, sections 2, 4 and 5. Cost: O(log n) per
 //! chunk and copy; four bytes a chunk and copy, and a bit and 26 bytes a track for what is free.
 
-use crate::io::{Data, DriveDone, RecoveryRead, Tag};
+use crate::io::{Data, DriveDone, Owed, RecoveryRead, Tag};
 use crate::op::{Failure, Op};
 use crate::plan::{Plan, PlannedIo, Target};
 use crate::request::Request;
@@ -494,6 +494,11 @@ impl Placement for EagerCopies {
         self.write_urgent(out);
         self.answer_held(out);
         out.wake.append(&mut self.freed);
+    }
+
+    fn owes(&self) -> Option<Owed> {
+        let delays = self.foreground < u32::from(self.geometry.copies);
+        delays.then(|| self.copies.owe(self.chunk))
     }
 
     fn idle(&mut self, now: Instant, drive: DriveId, drives: &dyn Drives, out: &mut Plan) {

@@ -188,7 +188,7 @@ impl<L: Layout> FixedCopies<L> {
             match self.delayed.delay(drive, of, self.turn(chunk)) {
                 Pushed::Queued => out.wake.push(drive),
                 Pushed::Already => {}
-                Pushed::Full if self.has_source(&self.state(chunk)) => self.propagate(of, 1, out),
+                Pushed::Full if self.has_data(&self.state(chunk)) => self.propagate(of, 1, out),
                 Pushed::Full => {}
             }
         }
@@ -197,12 +197,18 @@ impl<L: Layout> FixedCopies<L> {
     /// Whether a delayed copy still has to be written.
     pub(super) fn is_due(&self, of: CopyOf) -> bool {
         let state = self.state(of.chunk());
-        !state.writing && self.has_source(&state) && state.stale(1 << of.copy()) != 0
+        !state.writing && self.has_data(&state) && state.stale(1 << of.copy()) != 0
     }
 
     /// Whether the buffer has the newest data of a chunk, or a drive that is left.
     pub(super) fn has_source(&self, state: &Unsettled) -> bool {
         !state.unbuffered || !self.is_lost(state)
+    }
+
+    /// Whether a copy may be written from there now. If not, all are when one has been written that is
+    /// taken then.
+    fn has_data(&self, state: &Unsettled) -> bool {
+        self.has_source(state) && !(state.unbuffered && state.awaits_candidate())
     }
 
     /// Writes one copy of chunks whose data are in the same place.

@@ -34,7 +34,7 @@
 //! Source: Yu and others, OSDI 2000, section 3.4; Zhang and others, FAST 2002, section 4. O(log n)
 //! per chunk.
 
-use crate::io::{Data, DriveDone, Tag};
+use crate::io::{Data, DriveDone, Owed, Tag};
 use crate::op::{Failure, Op, Status};
 use crate::plan::{Plan, PlannedIo, StepIndex, Target};
 use crate::registry::{ConfigError, Knobs, Names, VolumeEnv, VolumeError};
@@ -638,6 +638,11 @@ impl<L: Layout> Placement for FixedCopies<L> {
 
     fn idle(&mut self, _now: Instant, drive: DriveId, _drives: &dyn Drives, out: &mut Plan) {
         self.spend_spare_time(drive, out);
+    }
+
+    fn owes(&self) -> Option<Owed> {
+        let delays = self.foreground < self.layout.copies().into();
+        delays.then(|| self.delayed.owes(self.layout.chunk()))
     }
 
     fn redundant(&self) -> Option<&dyn Redundant> {

@@ -131,6 +131,12 @@ impl Unsettled {
         }
     }
 
+    /// Whether the current copy is none of those that will do, as it has failed, and one of these is
+    /// being written.
+    pub(super) fn awaits_candidate(&self) -> bool {
+        self.candidates & self.current == 0 && self.candidates & self.flying != 0
+    }
+
     /// A foreground write has failed on these copies, and on all that were tried: each has of each
     /// block what it had before or what was written, but no two need be the same. So one of them is
     /// current, if no other copy is on a drive that is `left`: one that can be read, if there is

@@ -127,16 +127,19 @@ fn copies_under_a_buffer_are_the_same_in_the_end() {
     }
 }
 
-/// Of the cuts, at least one in so many.
+/// After some cuts of each volume, and one in four of all.
 #[test]
 fn a_buffer_of_an_earlier_instant_is_seen() {
-    for place in EAGER.into_iter().chain(FIXED) {
-        for harm in [Cut::with_buffer_of, |cut: Cut, _: &Cut| {
-            cut.without_buffer()
-        }] {
+    for harm in [Cut::with_buffer_of, |cut: Cut, _: &Cut| {
+        cut.without_buffer()
+    }] {
+        let (mut cuts, mut wrong) = (0, 0);
+        for place in EAGER.into_iter().chain(FIXED) {
             let world = World::new(buffered(place, "satf_ew", BUFFERS[0]));
             let tally = tally(world, 120, harm);
-            assert!(tally.wrong * 4 > tally.cuts, "{place}: {tally:?}");
+            assert!(tally.wrong > 0, "{place}: {tally:?}");
+            (cuts, wrong) = (cuts + tally.cuts, wrong + tally.wrong);
         }
+        assert!(wrong * 4 > cuts, "{wrong} of {cuts}");
     }
 }

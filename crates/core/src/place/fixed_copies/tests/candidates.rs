@@ -236,17 +236,50 @@ fn what_could_not_be_read_is_read_once_more_when_it_was_written() {
     assert_eq!(then.ios().map(|io| io.drive).next(), Some(DriveId(0)));
 }
 
-/// The first copy has not answered in time, and both drives went before the read of the second one
-/// ended, which was in vain: the first failure is told.
+/// Of three copies the second is current, and has a bad block; the third will do, too, and is being
+/// written, and the first is to be written from the second. No copy may wait for its turn: until the
+/// third one is there, nothing is read again and again that cannot be read.
+#[test]
+fn nothing_is_copied_before_the_copy_that_will_do_is_there() {
+    let mut copies = undecided(3);
+    copies.delayed = Queues::new(3, 0);
+    copies.change(Chunk(0), |state| {
+        (state.current, state.candidates) = (0b010, 0b110);
+    });
+    let (_, again, third) = is_written_at_once(&mut copies, 2);
+    let done = end(Op::Read, 0, 1, Status::Done);
+    copies.ended(again.tag, &done, &mut Plan::default());
+    let (_, again, first) = is_written_at_once(&mut copies, 0);
+    let failed = end(Op::Read, 0, 1, FAILED);
+    copies.ended(again.tag, &failed, &mut Plan::default());
+    assert!(copies.state(Chunk(0)).awaits_candidate());
+    let mut out = Plan::default();
+    copies.skipped(Instant::ZERO, first.tag, DriveId(0), &Busy, &mut out);
+    assert_eq!(out.ios().count(), 0, "the bad copy is not read again");
+    copies.audit();
+    let mut out = Plan::default();
+    let written = end(Op::Write, 0, 1, Status::Done);
+    copies.ended(third.tag, &written, &mut out);
+    assert_eq!(copies.state(Chunk(0)).current, 0b100);
+    let drives: Vec<u16> = out.ios().map(|io| io.drive.0).collect();
+    assert_eq!(drives, [2, 0, 2, 1], "both are written from the third");
+    copies.audit();
+}
+
+/// The first copy has failed twice, and both drives went before the read of the second one
+/// ended, which was in vain: the last failure is told.
 #[test]
 fn a_read_in_vain_of_which_nothing_is_left_fails_as_it_did_before() {
     let mut copies = undecided(2);
     for drive in [DriveId(0), DriveId(1)] {
         assert!(copies.gone.learn(drive, GONE));
     }
-    for why in [Failure::TimedOut, Failure::Medium] {
+    for [before, why] in [
+        [Failure::Medium, Failure::TimedOut],
+        [Failure::TimedOut, Failure::Medium],
+    ] {
         let first = underway(0, 1, 0, Part::Read(Reading::default()));
-        let reading = first.part.after(0b01, why).reading();
+        let reading = first.part.after(0b01, before).after(0b01, why).reading();
         let waits = Waits::InVain;
         let part = Part::Read(Reading { waits, ..reading });
         let mut out = Plan::default();
@@ -352,6 +385,21 @@ fn one_of_two_is_awaited() -> (FixedCopies<Side>, Plan, [PlannedIo; 2]) {
     copies.read_failed(&read, &end(Op::Read, 0, 1, GONE), &mut out);
     assert!(matches!(out.instead, Instead::Step(_)), "it waits");
     (copies, out, [first, second])
+}
+
+/// The same, of a copy that may not wait for its turn.
+fn is_written_at_once(
+    copies: &mut FixedCopies<Side>,
+    copy: u8,
+) -> (Underway, PlannedIo, PlannedIo) {
+    let mut out = Plan::default();
+    copies.delay(Chunk(0), 1 << copy, &mut out);
+    let ios: Vec<PlannedIo> = out.ios().copied().collect();
+    let [again, write] = ios[..] else {
+        panic!("a copy is read and one is written: {ios:?}");
+    };
+    let read = underway(0, 1, 0, Part::Read(Reading::default()));
+    (read, again, write)
 }
 
 /// A copy is to be written from the first candidate: a read of that, and the read and the write

@@ -133,14 +133,15 @@ impl Reader<'_> {
 }
 
 impl Found {
-    /// The highest number of a control block that it tells of.
+    /// The highest number that a control block there may have. One that cannot be read may be the next
+    /// after that which the youngest records follow.
     fn control(&self, near: u64) -> u64 {
         match &self.log {
-            Ok(log) => log.reached().control,
+            Ok(log) => log.control_at_most(),
             Err(Remains { way, survey, .. }) => {
-                let read = way.as_ref().map_or(0, |way| way.reached().control);
+                let read = way.as_ref().map_or(0, Recovery::control_at_most);
                 let told = survey.reached(if read > 0 { read } else { near });
-                read.max(told.map_or(0, |told| told.control))
+                read.max(told.map_or(0, |told| told.control + 1))
             }
         }
     }
@@ -249,8 +250,8 @@ fn part(log: &Recovery, other: &Found, reader: &mut Reader<'_>) -> Part {
 }
 
 /// From all drives that have the log. Of one that is not whole, what is read besides follows from
-/// what lies there: it is what was read when the volume came back, which may have changed as soon
-/// as another drive has a younger control block.
+/// what lies there. So it is what was read when the volume came back, and only nearly what would be
+/// read now if another drive has got a younger control block since.
 pub(super) fn recovery(store: &LogStore, out: &mut Vec<RecoveryRead>) {
     let control = store.log.under_way().is_some_and(|write| write.is_control);
     let is_ahead = control && store.drives.iter().any(|drive| drive.is_done);
