@@ -12,7 +12,7 @@ mod lies;
 mod recovered;
 mod silent;
 
-use nearslot_core::io::{Command, Data, Origin, RecoveryRead};
+use nearslot_core::io::{Command, Data, Origin, RecoveryRead, StepNumber};
 use nearslot_core::op::{Failure, Op, Status};
 use nearslot_core::request::Reply;
 use std::collections::{BTreeMap, BTreeSet};
@@ -106,6 +106,8 @@ pub(crate) struct World {
     /// Of copies at fixed places; none of others.
     fixed: Option<Fixed>,
     pending: Pending,
+    /// What reads found, by step and block: what a write brings to a drive that carries it.
+    brought: BTreeMap<(StepNumber, u64), u64>,
     reads: BTreeSet<u64>,
     /// What reads of requests under way found, by request and block.
     rest: BTreeMap<(u64, u64), u64>,
@@ -209,6 +211,7 @@ impl World {
             landed: vec![0; blocks],
             read_again: BTreeMap::new(),
             pending: Pending::new(),
+            brought: BTreeMap::new(),
             reads: BTreeSet::new(),
             rest: BTreeMap::new(),
             found: None,
@@ -441,6 +444,7 @@ impl World {
             };
             if let Some(Sector::Client(block, version)) = &found {
                 assert_eq!(*block, self.block(&data, index), "another block was read");
+                self.brought.insert((origin.step, *block), *version);
                 match origin.request {
                     Some(RequestId(request)) => {
                         self.rest.insert((request, *block), *version);
@@ -486,7 +490,12 @@ impl World {
                 Action::Join { .. } => panic!("nothing is merged here"),
                 // No placement here has parity: what is put together are blocks, each of which
                 // is known by itself.
-                Action::Fold { .. } | Action::Compute { .. } => {}
+                Action::Fold { into, of, .. } => {
+                    let of = self.brought.range((of, 0)..=(of, u64::MAX));
+                    let blocks: Vec<_> = of.map(|((_, block), of)| ((into, *block), *of)).collect();
+                    self.brought.extend(blocks);
+                }
+                Action::Compute { .. } => {}
                 Action::Move(one) => self.moved(&one),
                 Action::Reply(reply) => self.replied(&reply),
             }
@@ -612,14 +621,15 @@ impl World {
             };
             return (0..command.len.0).map(of).collect();
         }
-        let of = |index| self.client(origin.request, &data, index);
+        let of = |index| self.client(origin, &data, index);
         (0..command.len.0).map(of).collect()
     }
 
-    fn client(&self, request: Option<RequestId>, data: &Data, index: u64) -> Sector {
+    fn client(&self, origin: &Origin, data: &Data, index: u64) -> Sector {
         let block = self.block(data, index);
-        let version = match request {
-            None => self.held(block),
+        let carried = |step| self.brought.get(&(step, block)).copied();
+        let version = match origin.request {
+            None => (origin.carries.and_then(carried)).unwrap_or_else(|| self.held(block)),
             Some(request) => {
                 let pending = self.pending.get(&request.0);
                 let own = pending.filter(|(_, blocks)| blocks.contains(&block));
