@@ -281,15 +281,11 @@ fn what_a_drive_got_on_its_way_after_the_other_one_was_given_up_was_not_answered
     let geometry = world.world.geometry;
     // It has the records, but of control blocks what it had before, and a mark that was spoiled.
     let mut on_its_way = world.world.region.clone();
-    let places = control_places(Blocks((on_its_way.len() / BLOCK) as u64));
-    for (place, number) in (0..2).map(|of| (places[of].bytes() as usize, of as u64)) {
-        let len = CONTROL_LEN.bytes() as usize;
-        let control = &mut on_its_way[place..place + len];
-        match number == before % 2 {
-            true => control.copy_from_slice(&whole[place..place + len]),
-            false => control.fill(0),
-        }
-    }
+    let places = places(&on_its_way);
+    let block =
+        |number: u64| places[(number % 2) as usize]..places[(number % 2) as usize] + HEAD * BLOCK;
+    on_its_way[block(before)].copy_from_slice(&whole[block(before)]);
+    on_its_way[block(before + 1)].fill(0);
     let covers = |index: usize, log: &[u8], other: &[u8]| {
         let log = read(&geometry, log).unwrap();
         let way = begin(&geometry, other).unwrap();
@@ -298,9 +294,10 @@ fn what_a_drive_got_on_its_way_after_the_other_one_was_given_up_was_not_answered
     assert!(covers(0, &alone, &on_its_way), "it has what was answered");
     // A younger control block may have been on it.
     let mut with_one = alone.clone();
-    let other = places[((told + 1) % 2) as usize].bytes() as usize;
-    with_one[other..other + CONTROL_LEN.bytes() as usize].fill(0);
+    with_one[block(told + 1)].fill(0);
     assert!(!covers(0, &with_one, &on_its_way));
+    let at_most = |region: &[u8]| read(&geometry, region).unwrap().control_at_most();
+    assert_eq!((at_most(&alone), at_most(&with_one)), (told, told + 1));
     assert!(!covers(1, &alone, &on_its_way), "the other one is alone");
     assert!(!covers(0, &whole, &on_its_way), "nothing says who is alone");
     let younger = &world.world.region;

@@ -359,6 +359,33 @@ fn for_ever(answer: Answer, unsteady: &Unsteady) -> Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::Settling;
+
+    /// A queue that is not at rest can only become longer; flash may be faster or slower later.
+    #[test]
+    fn of_a_queue_that_is_not_at_rest_only_what_holds_is_unsure() {
+        let settling = |waiting| Settling {
+            waiting,
+            of: 100,
+            grew: true,
+        };
+        let of = |answer: Answer, waiting: Option<u64>, rounds| {
+            let unsteady = Unsteady {
+                filling: None,
+                settling: waiting.map(settling),
+                spent: None,
+                rounds,
+            };
+            let found = for_ever(answer, &unsteady);
+            assert_eq!(found.estimate, answer.estimate);
+            (found.surely, found.possibly)
+        };
+        let [holds, fails] = [Answer::HOLDS, Answer::FAILS];
+        assert_eq!(of(holds, None, None), (true, true));
+        assert_eq!(of(holds, Some(30), None), (false, true));
+        assert_eq!(of(fails, Some(30), None), (false, false));
+        assert_eq!(of(fails, Some(30), Some(0.5)), (false, true));
+    }
 
     #[test]
     fn a_difference_is_decided_by_batches_of_what_is_missed() {

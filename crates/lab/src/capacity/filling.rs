@@ -15,7 +15,7 @@
 
 use super::names::{name, position};
 use super::{Capacity, Reached, Tried};
-use crate::measure::Settling;
+use crate::measure::{Filling, Settling};
 use crate::number::{grouped, number};
 use crate::run::{Spent, Unsteady};
 
@@ -51,7 +51,7 @@ pub(super) fn not_steady(capacity: &Capacity) -> Vec<String> {
             Unsteady {
                 filling: Some(filling),
                 ..
-            } => (drives, hidden(&filling.seen())),
+            } => (drives, hidden(filling)),
             Unsteady {
                 spent: Some(spent), ..
             } => (drives, on_credits(spent)),
@@ -74,8 +74,12 @@ pub(super) fn not_steady(capacity: &Capacity) -> Vec<String> {
     capacity.choices.iter().filter_map(told).collect()
 }
 
-fn hidden(seen: &str) -> String {
-    format!("{seen}, so nothing is sure there before there are more requests")
+/// Drives may be faster or slower than was seen.
+fn hidden(filling: &Filling) -> String {
+    format!(
+        "{}, so nothing is sure there before there are more requests",
+        filling.seen()
+    )
 }
 
 /// A longer queue may be to come.

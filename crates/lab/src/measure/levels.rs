@@ -1,7 +1,8 @@
 //! The length of the queue at some arrivals, and with it what drives have answered and not yet
 //! written.
 //!
-//! A write that a cache takes is answered at once, and so is one of which a copy waits for spare time. So a short load may never find out how fast the
+//! A write that a cache takes is answered at once, and so is one of which a copy waits for spare
+//! time. So a short load may never find out how fast the
 //! drives write: what is measured then tells how long it is, as with a queue that grows. What
 //! drives owe is therefore a queue like the one before them. It *fills* their caches if both
 //! together grow from each arrival that is looked at to the next, while the queue alone does not.
@@ -96,7 +97,8 @@ pub(crate) enum Behind {
 }
 
 /// Writes that were answered and not yet written, in requests of the load: by the write buffer if
-/// there is one, else by drives and as delayed copies. One may be several on the drives, as copies and parity are.
+/// there is one, else by drives and as delayed copies. One may be several on the drives, as copies
+/// and parity are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Owing {
     pub(super) writes: u64,
@@ -299,10 +301,9 @@ impl Levels {
         let of = last.came - first.came + first.waiting;
         let queue = last.queued(last.waiting);
         let many = queue >= WAITING_LEAST && queue * WAITING_PART >= of;
-        let grows = |of: fn(&Level) -> u64| {
-            last.queued(of(&last)) >= GROWTH_QUEUE_MIN && self.grew_throughout(of)
-        };
-        let grew = grows(|level| level.waiting) || grows(Level::both) || self.rises();
+        let grew = self.grew_throughout(|level| level.waiting)
+            || self.grew_throughout(Level::both)
+            || self.rises();
         (many || grew).then_some(Settling {
             waiting: last.waiting,
             of,
@@ -330,18 +331,17 @@ impl Levels {
         let seconds = last.at.since(first.at).0 as f64 / 1e9;
         let queue = last.queued(of(&last));
         let answered = self.answered();
-        let long = queue >= GROWTH_QUEUE_MIN && seconds > 0.0;
-        let long =
-            long && (answered >= ANSWERED_MIN * last.busy || queue >= WAITING_MIN * last.busy);
+        let much = answered >= ANSWERED_MIN * last.busy || queue >= WAITING_MIN * last.busy;
         let steady = answered >= SETTLED_MIN * last.busy || self.grew_steadily(of);
-        let grows = long && steady && self.grew_throughout(of);
+        let grows = seconds > 0.0 && much && steady && self.grew_throughout(of);
         grows.then(|| (of(&last) - of(&first)) as f64 / seconds)
     }
 
-    /// Whether something at all levels grew from each to the next.
+    /// Whether something at all levels grew from each to the next, and is long at the last.
     fn grew_throughout(&self, of: fn(&Level) -> u64) -> bool {
+        let [.., last] = self.noted;
         let mut pairs = self.noted.windows(2);
-        pairs.all(|pair| grew(&pair[0], &pair[1], of))
+        last.queued(of(&last)) >= GROWTH_QUEUE_MIN && pairs.all(|pair| grew(&pair[0], &pair[1], of))
     }
 
     /// Whether it grew at last nearly as it did at first.

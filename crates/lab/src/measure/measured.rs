@@ -79,8 +79,8 @@ impl Measured {
         self.recorder.telling().filling(waits)
     }
 
-    /// What waited in the end, if the queue was not seen as long as it will be and is not said to
-    /// grow; `waits` if the load waits for answers.
+    /// What waited in the end, if the queue was not seen at rest and is not said to grow; `waits` if
+    /// the load waits for answers.
     pub(crate) fn settling(&self, waits: bool) -> Option<Settling> {
         self.recorder.telling().settling(waits)
     }

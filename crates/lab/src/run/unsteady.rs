@@ -63,6 +63,38 @@ fn rounds(drives: &[Box<dyn Drive>], window: Window, run: &Run) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::ability::tests::Told;
+    use crate::measure::Behind;
+
+    /// Of one queue there is one warning.
+    #[test]
+    fn a_queue_that_still_grew_is_told_where_no_cache_is() {
+        let settling = |grew| Settling {
+            waiting: 30,
+            of: 100,
+            grew,
+        };
+        let filling = Filling {
+            behind: Behind::Caches,
+            rps: 1.0,
+            owed: 30,
+            of: 100,
+            grows: true,
+            full_after: None,
+            may_end: false,
+        };
+        let told = |grew, filling| {
+            let unsteady = Unsteady {
+                filling,
+                settling: Some(settling(grew)),
+                spent: None,
+                rounds: None,
+            };
+            unsteady.grew_alone().is_some()
+        };
+        assert!(told(true, None));
+        assert!(!told(false, None));
+        assert!(!told(true, Some(filling)));
+    }
 
     /// Of an array the drive counts that did least: others beside it may do nothing of the kind. A
     /// run that ended early would have gone on like that.

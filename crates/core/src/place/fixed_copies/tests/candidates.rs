@@ -246,10 +246,10 @@ fn nothing_is_copied_before_the_copy_that_will_do_is_there() {
     copies.change(Chunk(0), |state| {
         (state.current, state.candidates) = (0b010, 0b110);
     });
-    let (_, again, third) = is_written_at_once(&mut copies, 2);
+    let (_, again, third) = is_to_be_written(&mut copies, 2);
     let done = end(Op::Read, 0, 1, Status::Done);
     copies.ended(again.tag, &done, &mut Plan::default());
-    let (_, again, first) = is_written_at_once(&mut copies, 0);
+    let (_, again, first) = is_to_be_written(&mut copies, 0);
     let failed = end(Op::Read, 0, 1, FAILED);
     copies.ended(again.tag, &failed, &mut Plan::default());
     assert!(copies.state(Chunk(0)).awaits_candidate());
@@ -385,21 +385,6 @@ fn one_of_two_is_awaited() -> (FixedCopies<Side>, Plan, [PlannedIo; 2]) {
     copies.read_failed(&read, &end(Op::Read, 0, 1, GONE), &mut out);
     assert!(matches!(out.instead, Instead::Step(_)), "it waits");
     (copies, out, [first, second])
-}
-
-/// The same, of a copy that may not wait for its turn.
-fn is_written_at_once(
-    copies: &mut FixedCopies<Side>,
-    copy: u8,
-) -> (Underway, PlannedIo, PlannedIo) {
-    let mut out = Plan::default();
-    copies.delay(Chunk(0), 1 << copy, &mut out);
-    let ios: Vec<PlannedIo> = out.ios().copied().collect();
-    let [again, write] = ios[..] else {
-        panic!("a copy is read and one is written: {ios:?}");
-    };
-    let read = underway(0, 1, 0, Part::Read(Reading::default()));
-    (read, again, write)
 }
 
 /// A copy is to be written from the first candidate: a read of that, and the read and the write
